@@ -1,0 +1,207 @@
+// Package report renders evaluation results for people and machines.
+package report
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/kvshadow/kvshadow/analyzer/decision"
+	"github.com/kvshadow/kvshadow/analyzer/shadow"
+)
+
+// Schema names the JSON form of [Report]. Its keys are a contract: some may be
+// added, none renamed.
+const Schema = "kvshadow.report.v1"
+
+// Report is the outcome of an analysis.
+type Report struct {
+	Schema string `json:"schema"`
+	Inputs Inputs `json:"inputs"`
+	Pools  []Pool `json:"pools"`
+	// Notes are findings that a reader should know before the numbers.
+	Notes []string `json:"notes,omitempty"`
+}
+
+// Inputs says what was read and what became of it.
+type Inputs struct {
+	Files        int               `json:"files"`
+	Lines        uint64            `json:"lines"`
+	Bytes        uint64            `json:"bytes"`
+	Decisions    uint64            `json:"decisions"`
+	IgnoredLines uint64            `json:"ignored_lines"`
+	Undecodable  map[string]uint64 `json:"undecodable"`
+}
+
+// Pool holds the results of one worker type.
+type Pool struct {
+	WorkerType string            `json:"worker_type"`
+	Evaluated  uint64            `json:"evaluated"`
+	Excluded   map[string]uint64 `json:"excluded"`
+	Fidelity   Fidelity          `json:"fidelity"`
+	// RequestBlocks sums the prompts whose length is known;
+	// UnknownRequestBlocks counts the other prompts, which add nothing to it
+	// nor to missing_prefix_blocks.
+	RequestBlocks        uint64   `json:"request_blocks"`
+	UnknownRequestBlocks uint64   `json:"unknown_request_blocks"`
+	Policies             []Policy `json:"policies"`
+	// Refused says why there is no verdict, empty if there is one.
+	Refused string `json:"verdict_refused,omitempty"`
+
+	minFidelity float64
+}
+
+// Fidelity says how many recorded decisions the live policy reproduced.
+type Fidelity struct {
+	// Basis is what was compared: "rows" for every candidate's recorded cost,
+	// "none" if nothing was recorded.
+	Basis      string            `json:"basis"`
+	Checked    uint64            `json:"checked"`
+	Reproduced uint64            `json:"reproduced"`
+	Causes     map[string]uint64 `json:"causes"`
+}
+
+// Policy holds the sums of a policy.
+type Policy struct {
+	Name string `json:"name"`
+	Sums
+	// Unreproduced is the part of the sums that rests on decisions which the
+	// live policy did not reproduce.
+	Unreproduced *Sums `json:"unreproduced,omitempty"`
+	// Unsupported counts decisions that lack an input this policy needs, and
+	// Unknown names those inputs.
+	Unsupported uint64   `json:"unsupported,omitempty"`
+	Unknown     []string `json:"unknown,omitempty"`
+}
+
+// Sums are the counters of a policy, in selections and blocks.
+type Sums struct {
+	NonMaxOverlapSelections float64 `json:"non_max_overlap_selections"`
+	OverlapBlocksLost       float64 `json:"overlap_blocks_lost"`
+	DivergingSelections     float64 `json:"diverging_selections"`
+	MissingPrefixBlocks     float64 `json:"missing_prefix_blocks"`
+	LoadExcessBlocks        float64 `json:"load_excess_blocks"`
+}
+
+// DefaultMinFidelity is the share of reproduced decisions below which a report
+// refuses a verdict.
+const DefaultMinFidelity = 0.95
+
+// New builds a report of totals. minFidelity is the share of reproduced
+// decisions below which a pool's verdict is refused.
+func New(t *shadow.Totals, in Inputs, minFidelity float64) *Report {
+	r := &Report{Schema: Schema, Inputs: in}
+	for _, wt := range decision.WorkerTypes {
+		r.Pools = append(r.Pools, newPool(wt, t.Policies, &t.Pools[wt], minFidelity))
+	}
+	r.Notes = notes(r)
+	return r
+}
+
+func newPool(wt decision.WorkerType, names []string, p *shadow.Pool, minFidelity float64) Pool {
+	out := Pool{
+		WorkerType: wt.String(), Evaluated: p.Evaluated, Excluded: map[string]uint64{},
+		Fidelity:      Fidelity{Basis: "none", Checked: p.Checked, Reproduced: p.Reproduced(), Causes: map[string]uint64{}},
+		RequestBlocks: p.RequestBlocks, UnknownRequestBlocks: p.UnknownRequestBlocks,
+		minFidelity: minFidelity,
+	}
+	if p.Checked > 0 {
+		out.Fidelity.Basis = "rows"
+	}
+	for _, e := range shadow.Exclusions() {
+		out.Excluded[e.String()] = p.Excluded[e]
+	}
+	for _, c := range decision.Causes() {
+		if n := p.Mismatches[c]; n > 0 {
+			out.Fidelity.Causes[c.String()] = n
+		}
+	}
+	for i, name := range names {
+		x := Policy{Name: name, Sums: newSums(&p.Policies[i]), Unsupported: p.Policies[i].Unsupported, Unknown: p.Policies[i].Unknown.Names()}
+		if p.Reproduced() < p.Checked {
+			u := newSums(&p.Unreproduced[i])
+			x.Unreproduced = &u
+		}
+		out.Policies = append(out.Policies, x)
+	}
+	out.Refused = refusal(&out)
+	return out
+}
+
+func newSums(s *shadow.Sums) Sums {
+	return Sums{s.NonMax.Float64(), s.Lost.Float64(), s.Diverging.Float64(), s.Missing.Float64(), s.LoadExcess.Float64()}
+}
+
+// refusal says why a pool's numbers don't support a verdict.
+func refusal(p *Pool) string {
+	f := &p.Fidelity
+	switch {
+	case p.Evaluated == 0:
+		return "no decision was evaluated"
+	case f.Checked == 0:
+		return "nothing was recorded that the live policy could be checked against"
+	case float64(f.Reproduced) < p.minFidelity*float64(f.Checked):
+		return fmt.Sprintf("the live policy reproduces %d of %d recorded decisions (%s), less than %s%s",
+			f.Reproduced, f.Checked, percent(float64(f.Reproduced), float64(f.Checked)), percent(p.minFidelity, 1), advice(f.Causes))
+	}
+	return ""
+}
+
+// advice names what to look at for the most frequent cause.
+func advice(causes map[string]uint64) string {
+	top := decision.Reproduced
+	for _, c := range decision.Causes() {
+		if causes[c.String()] > causes[top.String()] {
+			top = c
+		}
+	}
+	switch top {
+	case decision.Weights:
+		return "; its weights aren't the router's: set live in the policies file to what production runs"
+	case decision.Softmax:
+		return "; the router doesn't take the least cost: set router_temperature of live to what production runs"
+	case decision.Taint:
+		return "; taint multipliers of the candidates aren't recorded"
+	}
+	return ""
+}
+
+// notes explains what stands out in the inputs.
+func notes(r *Report) []string {
+	var out []string
+	u := r.Inputs.Undecodable
+	if n := u["winner_without_rows"]; n > 0 {
+		out = append(out, fmt.Sprintf("%d selections have no candidate rows. Dynamo 1.6 and newer print none at any log level, so a log alone "+
+			"can't be re-scored there: record request traces (DYN_REQUEST_TRACE=1). On 1.3 to 1.5 set DYN_LOG=dynamo_kv_router=debug,dynamo_llm::kv_router=debug.", n))
+	}
+	if n := u["unknown_formula"]; n > 0 {
+		out = append(out, fmt.Sprintf("%d rows or selections come from a cost formula that isn't Dynamo's own and were not read.", n))
+	}
+	for i := range r.Pools {
+		p := &r.Pools[i]
+		if p.UnknownRequestBlocks > 0 {
+			out = append(out, fmt.Sprintf("%s: %d of %d prompts have no recorded length ([ROUTING_INPUT] lines are absent); they add nothing to missing prefix blocks.",
+				p.WorkerType, p.UnknownRequestBlocks, p.Evaluated))
+		}
+		for _, x := range p.Policies {
+			if x.Unsupported > 0 {
+				out = append(out, fmt.Sprintf("%s: the costs of policy %s need inputs (%s) that %d of %d decisions don't record; its numbers there are approximations.",
+					p.WorkerType, x.Name, strings.Join(x.Unknown, ", "), x.Unsupported, p.Evaluated))
+			}
+		}
+	}
+	return out
+}
+
+// Verdict says whether every pool with decisions supports a verdict.
+func (r *Report) Verdict() bool {
+	any := false
+	for i := range r.Pools {
+		if p := &r.Pools[i]; p.Evaluated > 0 {
+			any = true
+			if p.Refused != "" {
+				return false
+			}
+		}
+	}
+	return any
+}

@@ -1,0 +1,153 @@
+package report
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"strings"
+	"text/tabwriter"
+)
+
+func sortedKeys(m map[string]uint64) []string { return slices.Sorted(maps.Keys(m)) }
+
+// Formats lists the names that [Report.Write] takes.
+var Formats = []string{"text", "json", "markdown"}
+
+// Write renders the report in the named format.
+func (r *Report) Write(w io.Writer, format string) error {
+	switch format {
+	case "text":
+		return r.writeText(w)
+	case "json":
+		e := json.NewEncoder(w)
+		e.SetEscapeHTML(false)
+		return e.Encode(r)
+	case "markdown":
+		return r.writeMarkdown(w)
+	}
+	return fmt.Errorf("unknown output format %q: allowed are %s", format, strings.Join(Formats, ", "))
+}
+
+func (r *Report) writeText(w io.Writer) error {
+	var b strings.Builder
+	b.WriteString(r.Inputs.text() + "\n")
+	for i := range r.Pools {
+		if p := &r.Pools[i]; p.Evaluated > 0 || pairs(p.Excluded) != "" {
+			p.writeText(&b)
+		}
+	}
+	for _, n := range r.Notes {
+		fmt.Fprintf(&b, "\nnote: %s\n", n)
+	}
+	if r.Verdict() {
+		fmt.Fprintf(&b, "\n%s\n", openLoop)
+	}
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+// text says in a sentence what was read.
+func (in *Inputs) text() string {
+	files := "1 file"
+	if in.Files != 1 {
+		files = fmt.Sprintf("%d files", in.Files)
+	}
+	s := fmt.Sprintf("%s decisions in %s lines of %s; %s lines of other kinds",
+		count(float64(in.Decisions)), count(float64(in.Lines)), files, count(float64(in.IgnoredLines)))
+	if lost := pairs(in.Undecodable); lost != "" {
+		s += "; not decodable: " + lost
+	}
+	return s
+}
+
+// Heading says in words what the pool's numbers rest on.
+func (p *Pool) Heading() string {
+	s := fmt.Sprintf("%s selections evaluated; %s", count(float64(p.Evaluated)), basisText(&p.Fidelity))
+	if causes := pairs(p.Fidelity.Causes); causes != "" {
+		s += ", not reproduced: " + causes
+	}
+	if x := pairs(p.Excluded); x != "" {
+		s += "; excluded: " + x
+	}
+	return s
+}
+
+// Table returns the policies' sums as cells of text, the first row holding the
+// titles and the first column the policies' names.
+func (p *Pool) Table() [][]string {
+	titles := []string{"policy"}
+	for _, c := range columns {
+		titles = append(titles, c.title)
+	}
+	rows := [][]string{titles}
+	for i := range p.Policies {
+		x := &p.Policies[i]
+		row := []string{x.Name}
+		for _, c := range columns {
+			row = append(row, c.cell(p, &x.Sums))
+		}
+		rows = append(rows, row)
+	}
+	return rows
+}
+
+func (p *Pool) writeText(b *strings.Builder) {
+	fmt.Fprintf(b, "\n%s: %s\n\n", strings.ToUpper(p.WorkerType), p.Heading())
+	t := tabwriter.NewWriter(b, 0, 0, 2, ' ', tabwriter.AlignRight)
+	for _, row := range p.Table() {
+		fmt.Fprintf(t, "%s\t\n", strings.Join(row, "\t"))
+	}
+	t.Flush() // a strings.Builder never fails
+	b.WriteString("\n")
+	for _, line := range p.Verdicts() {
+		fmt.Fprintf(b, "%s\n", line)
+	}
+}
+
+// Verdicts has a sentence for each candidate policy, or the refusal.
+func (p *Pool) Verdicts() []string {
+	if p.Refused != "" {
+		return []string{"no verdict: " + p.Refused + "."}
+	}
+	var out []string
+	for i := range p.Policies {
+		if i > 0 {
+			out = append(out, verdict(p, &p.Policies[0], &p.Policies[i]))
+		}
+	}
+	return out
+}
+
+func (r *Report) writeMarkdown(w io.Writer) error {
+	var b strings.Builder
+	fmt.Fprintf(&b, "# Shadow evaluation\n\n%s.\n", r.Inputs.text())
+	for i := range r.Pools {
+		if p := &r.Pools[i]; p.Evaluated > 0 || pairs(p.Excluded) != "" {
+			p.writeMarkdown(&b)
+		}
+	}
+	for _, n := range r.Notes {
+		fmt.Fprintf(&b, "\n> %s\n", n)
+	}
+	if r.Verdict() {
+		fmt.Fprintf(&b, "\n%s\n", openLoop)
+	}
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+func (p *Pool) writeMarkdown(b *strings.Builder) {
+	fmt.Fprintf(b, "\n## %s\n\n%s.\n\n", p.WorkerType, p.Heading())
+	for i, row := range p.Table() {
+		fmt.Fprintf(b, "| %s |\n", strings.Join(row, " | "))
+		if i == 0 {
+			b.WriteString("| --- |" + strings.Repeat(" ---: |", len(row)-1) + "\n")
+		}
+	}
+	b.WriteString("\n")
+	for _, line := range p.Verdicts() {
+		fmt.Fprintf(b, "* %s\n", line)
+	}
+}
