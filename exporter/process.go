@@ -16,7 +16,15 @@ import (
 // client_golang's, on the same page and in every format of it.
 type processGatherer struct{}
 
-// Gather implements prometheus.Gatherer.
+// newProcessGatherer returns the gatherer. It makes VictoriaMetrics/metrics
+// print types, a setting that holds for the whole process.
+func newProcessGatherer() processGatherer {
+	vm.ExposeMetadata(true)
+	return processGatherer{}
+}
+
+// Gather implements prometheus.Gatherer. The library prints no help texts, and
+// a page without them fails linting.
 func (processGatherer) Gather() ([]*dto.MetricFamily, error) {
 	var b bytes.Buffer
 	vm.WriteProcessMetrics(&b)
@@ -29,30 +37,8 @@ func (processGatherer) Gather() ([]*dto.MetricFamily, error) {
 	for name, f := range families {
 		help := "Process metric " + strings.ReplaceAll(name, "_", " ") + "; see VictoriaMetrics/metrics."
 		f.Help = &help
-		if f.Type == nil || f.GetType() == dto.MetricType_UNTYPED {
-			retype(name, f)
-		}
 		out = append(out, f)
 	}
 	slices.SortFunc(out, func(a, b *dto.MetricFamily) int { return strings.Compare(a.GetName(), b.GetName()) })
 	return out, nil
-}
-
-// retype gives an untyped family the type that its name says: the text has no
-// TYPE lines, and Prometheus would not know a counter.
-func retype(name string, f *dto.MetricFamily) {
-	t := dto.MetricType_GAUGE
-	if strings.HasSuffix(name, "_total") {
-		t = dto.MetricType_COUNTER
-	}
-	for _, m := range f.Metric {
-		v := m.GetUntyped().GetValue()
-		m.Untyped = nil
-		if t == dto.MetricType_COUNTER {
-			m.Counter = &dto.Counter{Value: &v}
-		} else {
-			m.Gauge = &dto.Gauge{Value: &v}
-		}
-	}
-	f.Type = &t
 }

@@ -25,7 +25,7 @@ func (s *Service) Registry() *prometheus.Registry {
 func (s *Service) Gatherer() prometheus.Gatherer {
 	r := s.Registry()
 	r.MustRegister(version.NewCollector("kvshadow"))
-	return prometheus.Gatherers{r, processGatherer{}}
+	return prometheus.Gatherers{r, newProcessGatherer()}
 }
 
 // Handler serves the metrics, the pages and the API.

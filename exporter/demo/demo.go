@@ -28,7 +28,7 @@ var capture []byte
 var Policies []byte
 
 // maxGap shortens the pauses of the capture, most of which are start-up.
-const maxGap = time.Second
+const maxGap = 250 * time.Millisecond
 
 // Reader reads the capture over and over, each line when it is due. It never
 // ends.

@@ -17,8 +17,8 @@ var ErrNoEndpoints = errors.New("no endpoints available to route work")
 // per eligible candidate. They depend on the decision and on the live weights,
 // never on a candidate policy, so they are computed once and read by all.
 type columns struct {
-	index     []int // position in Decision.Candidates
-	keys      []decision.Key
+	index     []int    // position in Decision.Candidates
+	active    []uint64 // prefill tokens booked on the rank
 	effective []float64
 	device    []float64
 	host      []float64
@@ -35,54 +35,61 @@ type columns struct {
 	hasTiers, hasShared, hasExcess, hasTaint bool
 	isDecode, tracks, loadOnly               bool
 	blocksOnly                               bool // raw came in blocks, not in tokens
+	selected                                 int  // row of the recorded worker, or -1
+	recorded                                 bool // the source recorded a cost
 	// Half a unit in the last place of the inputs; 0 where they are exact.
 	rawError, deviceError, decayError float64
 }
 
 // fill computes the columns. live holds the weights of the router that made
 // the decision: some sources print only products of a weight and an input.
+//
+// A candidate is read once, front to back: reading them from memory is most of
+// the cost of evaluating a large fleet.
 func (c *columns) fill(d *decision.Decision, live Params) error {
-	if err := c.selectEligible(d); err != nil {
-		return err
+	if d.Pinned && d.AllowedWorkerIDs != nil && !slices.Contains(d.AllowedWorkerIDs, d.Selected.WorkerID) {
+		return fmt.Errorf("pinned worker %d is not in allowed worker set", d.Selected.WorkerID)
 	}
-	n := len(c.index)
-	for _, col := range []*[]float64{&c.effective, &c.device, &c.host, &c.disk, &c.shared, &c.raw,
-		&c.excess, &c.decode, &c.requests, &c.missing, &c.load, &c.taint} {
-		*col = slices.Grow((*col)[:0], n)[:n]
+	c.reset(d)
+	for i := range d.Candidates {
+		x := &d.Candidates[i]
+		if !eligible(d, x) {
+			continue
+		}
+		row := len(c.index)
+		c.index = append(c.index, i)
+		if x.Key == d.Selected {
+			c.selected = row
+		}
+		c.recorded = c.recorded || x.Recorded.CostBlocks.Set
+		c.fillOverlap(row, d, x, live)
+		c.fillLoad(row, d, x, live)
 	}
-	c.isDecode = d.WorkerType == decision.Decode
-	c.tracks, c.loadOnly = d.TracksPrefill, d.LoadOnly
-	c.hasTiers, c.hasShared, c.hasTaint = false, false, false
-	c.rawError, c.deviceError, c.blocksOnly = 0, 0, false
-	c.keys = slices.Grow(c.keys[:0], n)[:n]
-	for row, i := range c.index {
-		c.keys[row] = d.Candidates[i].Key
-		c.fillOverlap(row, d, &d.Candidates[i], live)
-		c.fillLoad(row, d, &d.Candidates[i], live)
+	if len(c.index) == 0 {
+		return ErrNoEndpoints
 	}
 	c.fillExcess(d, live)
 	c.fillTaints(d)
 	return nil
 }
 
-// selectEligible applies the router's order of tests: the allow-list before
-// the pin, and a pin leaves only the pinned rank.
-func (c *columns) selectEligible(d *decision.Decision) error {
-	c.index = c.index[:0]
-	if d.Pinned && d.AllowedWorkerIDs != nil && !slices.Contains(d.AllowedWorkerIDs, d.Selected.WorkerID) {
-		return fmt.Errorf("pinned worker %d is not in allowed worker set", d.Selected.WorkerID)
+// reset makes room for every candidate.
+func (c *columns) reset(d *decision.Decision) {
+	n := len(d.Candidates)
+	c.index = slices.Grow(c.index[:0], n)
+	c.active = slices.Grow(c.active[:0], n)[:n]
+	for _, col := range []*[]float64{&c.effective, &c.device, &c.host, &c.disk, &c.shared, &c.raw,
+		&c.excess, &c.decode, &c.requests, &c.missing, &c.load, &c.taint} {
+		*col = slices.Grow((*col)[:0], n)[:n]
 	}
-	for i := range d.Candidates {
-		if x := &d.Candidates[i]; eligible(d, x) {
-			c.index = append(c.index, i)
-		}
-	}
-	if len(c.index) == 0 {
-		return ErrNoEndpoints
-	}
-	return nil
+	c.isDecode = d.WorkerType == decision.Decode
+	c.tracks, c.loadOnly = d.TracksPrefill, d.LoadOnly
+	c.hasTiers, c.hasShared, c.hasTaint, c.blocksOnly = false, false, false, false
+	c.rawError, c.deviceError = 0, 0
+	c.selected, c.recorded = -1, d.SelectedCostBlocks.Set
 }
 
+// eligible applies the router's tests; a pin leaves only the pinned rank.
 func eligible(d *decision.Decision, x *decision.Candidate) bool {
 	if x.Ineligible || d.Pinned && x.Key != d.Selected {
 		return false
@@ -146,6 +153,7 @@ func sharedBeyond(hits []decision.BlockRange, device float64) float64 {
 
 func (c *columns) fillLoad(row int, d *decision.Decision, x *decision.Candidate, live Params) {
 	block := float64(d.BlockSizeTokens)
+	c.active[row] = x.ActivePrefillTokens
 	active := float64(x.ActivePrefillTokens) / block
 	switch {
 	case !d.TracksPrefill:
@@ -195,22 +203,19 @@ func (c *columns) fillExcess(d *decision.Decision, live Params) {
 	case d.Unknown.Has(decision.UnknownRequestBlocks):
 		c.excessFromDecay(d, live)
 	case c.blocksOnly:
-		least := slices.Min(c.raw)
+		least := slices.Min(c.raw[:len(c.index)])
 		for row := range c.index {
 			c.excess[row] = (c.raw[row] - least) / blocks
 		}
 		c.decayError = 2 * d.CostToleranceBlocks / blocks
 	default:
-		least := uint64(math.MaxUint64)
-		for _, i := range c.index {
-			least = min(least, d.Candidates[i].ActivePrefillTokens)
-		}
-		for row, i := range c.index {
-			excess := float64(d.Candidates[i].ActivePrefillTokens-least) / float64(d.BlockSizeTokens)
+		least := slices.Min(c.active[:len(c.index)])
+		for row, active := range c.active[:len(c.index)] {
+			excess := float64(active-least) / float64(d.BlockSizeTokens)
 			c.excess[row] = excess / blocks
 		}
 	}
-	for _, x := range c.excess {
+	for _, x := range c.excess[:len(c.index)] {
 		c.hasExcess = c.hasExcess || x != 0
 	}
 }

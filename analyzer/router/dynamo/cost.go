@@ -3,26 +3,32 @@ package dynamo
 import "math"
 
 // costs writes each eligible candidate's cost under p, in blocks, after
-// taints; lower is better. It allocates nothing.
+// taints; lower is better. It returns their sum, which is finite if and only
+// if they all are (no fleet's costs come near the largest float64), and
+// allocates nothing.
 //
 // Every product is converted explicitly: Go may otherwise fuse it with the
 // addition that follows on some architectures, and costs would differ there.
-func (c *columns) costs(p *Params, dst []float64) {
+func (c *columns) costs(p *Params, dst []float64) (sum float64) {
 	dst = dst[:len(c.index)]
 	credit := c.effectiveCredit(p)
 	if c.decodeForm(credit) || c.hasTiers || c.hasShared || c.decays(p) {
 		affinity := c.affinity(p, credit)
 		for i := range dst {
 			dst[i] = c.base(p, credit, affinity, i)
+			sum += dst[i]
 		}
 	} else {
-		c.costsPlain(p, credit, dst)
+		sum = c.costsPlain(p, credit, dst)
 	}
 	if c.hasTaint {
+		sum = 0
 		for i, t := range c.taint[:len(dst)] {
 			dst[i] *= t
+			sum += dst[i]
 		}
 	}
+	return sum
 }
 
 // decays says whether p's decay changes any credit of this decision.
@@ -41,7 +47,7 @@ func (c *columns) affinity(p *Params, credit float64) float64 {
 
 // costsPlain is base for all candidates, with the terms left out that are 0 for every
 // candidate of this decision: no host, disk or shared blocks and no decay.
-func (c *columns) costsPlain(p *Params, credit float64, dst []float64) {
+func (c *columns) costsPlain(p *Params, credit float64, dst []float64) (sum float64) {
 	n := len(dst)
 	raw, device, decode := c.raw[:n], c.device[:n], c.decode[:n]
 	requests, missing := c.requests[:n], c.missing[:n]
@@ -51,9 +57,11 @@ func (c *columns) costsPlain(p *Params, credit float64, dst []float64) {
 		if prefill < 0 {
 			prefill = 0
 		}
-		base := float64(scale*prefill) + decode[i] + float64(perRequest*requests[i])
-		dst[i] = base + float64(affinity*missing[i])
+		cost := float64(scale*prefill) + decode[i] + float64(perRequest*requests[i]) + float64(affinity*missing[i])
+		dst[i] = cost
+		sum += cost
 	}
+	return sum
 }
 
 // base is a candidate's cost before taints, in either form.

@@ -20,7 +20,7 @@ func (s *Scorer) Explain(d *decision.Decision) (*decision.Explanation, error) {
 		if err := s.Costs(p, costs); err != nil {
 			return nil, err
 		}
-		if p == 0 && s.selectedRow() >= 0 {
+		if p == 0 && s.Selected() >= 0 {
 			e.Cause, e.Checked = s.Fidelity(costs)
 		}
 		e.Picks = append(e.Picks, s.pick(p, costs))
@@ -56,7 +56,7 @@ func (s *Scorer) pick(policy int, costs []float64) decision.Pick {
 		x.MarginBlocks = next - least
 	}
 	current := slices.Index(costs, least)
-	if row := s.selectedRow(); row >= 0 {
+	if row := s.Selected(); row >= 0 {
 		x.Agrees, x.RegretBlocks = x.Chances[row] > 0, costs[row]-least
 		if costs[row] <= limit {
 			current = row
@@ -96,7 +96,7 @@ func (s *Scorer) flips(p Params, current int) []decision.Flip {
 		if q.name == "router_temperature" {
 			continue // changes chances, not the least cost
 		}
-		x := flipSearch{c: &s.cols, p: p, weight: q.at, pick: current}
+		x := flipSearch{d: s.d, c: &s.cols, p: p, weight: q.at, pick: current}
 		if f, ok := x.nearest(); ok {
 			f.Parameter = q.name
 			out = append(out, f)
@@ -110,6 +110,7 @@ func (s *Scorer) flips(p Params, current int) []decision.Flip {
 // in every weight but the decay, in which it is monotonic between its extremum
 // and the breakpoints; so each piece has at most one root.
 type flipSearch struct {
+	d      *decision.Decision
 	c      *columns
 	p      Params
 	weight func(*Params) *float64
@@ -126,7 +127,7 @@ func (x *flipSearch) nearest() (best decision.Flip, found bool) {
 		for _, increase := range [...]bool{true, false} {
 			at, ok := x.cross(j, from, points, increase)
 			if ok && (!found || math.Abs(at-from) < math.Abs(best.At-from)) {
-				best = decision.Flip{From: from, At: at, Increase: increase, Winner: x.c.keys[j]}
+				best = decision.Flip{From: from, At: at, Increase: increase, Winner: x.d.Candidates[x.c.index[j]].Key}
 				found = true
 			}
 		}

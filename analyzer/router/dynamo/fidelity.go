@@ -12,11 +12,7 @@ import (
 // router's own count of lost blocks. checked is false if the decision has
 // nothing recorded to compare with.
 func (s *Scorer) Fidelity(live []float64) (cause decision.Cause, checked bool) {
-	recorded := s.d.SelectedCostBlocks.Set
-	for _, i := range s.cols.index {
-		recorded = recorded || s.d.Candidates[i].Recorded.CostBlocks.Set
-	}
-	if !recorded {
+	if !s.cols.recorded {
 		return decision.Reproduced, false
 	}
 	if cause = s.checkWeights(); cause != decision.Reproduced {
@@ -80,7 +76,7 @@ func (s *Scorer) inputError() float64 {
 // and after taints.
 func (s *Scorer) checkWinner(live []float64) decision.Cause {
 	want := s.d.SelectedCostBlocks
-	got := live[s.selectedRow()]
+	got := live[s.cols.selected]
 	switch {
 	case !want.Set || near(got, want.Value, s.inputError()):
 		return decision.Reproduced
@@ -101,7 +97,7 @@ func isTaint(ratio float64) bool {
 // checkChoice holds the choice against the least cost. At a temperature every
 // choice is possible.
 func (s *Scorer) checkChoice(live []float64) decision.Cause {
-	if s.policies[0].Params.RouterTemperature > 0 || live[s.selectedRow()] <= slices.Min(live)+s.Tolerance(0) {
+	if s.policies[0].Params.RouterTemperature > 0 || live[s.cols.selected] <= slices.Min(live)+s.Tolerance(0) {
 		return decision.Reproduced
 	}
 	return decision.Softmax
@@ -115,12 +111,8 @@ func (s *Scorer) checkLost() decision.Cause {
 		return decision.Reproduced
 	}
 	effective := s.cols.effective[:len(s.cols.index)]
-	if near(slices.Max(effective)-effective[s.selectedRow()], want.Value, 20*s.d.CostToleranceBlocks) {
+	if near(slices.Max(effective)-effective[s.cols.selected], want.Value, 20*s.d.CostToleranceBlocks) {
 		return decision.Reproduced
 	}
 	return decision.StaleState
-}
-
-func (s *Scorer) selectedRow() int {
-	return slices.IndexFunc(s.cols.index, func(i int) bool { return s.d.Candidates[i].Key == s.d.Selected })
 }

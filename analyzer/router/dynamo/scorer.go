@@ -39,15 +39,14 @@ func (s *Scorer) Prepare(d *decision.Decision) ([]int, error) {
 	return s.cols.index, nil
 }
 
+// Selected returns which of the eligible candidates was recorded as selected,
+// or -1.
+func (s *Scorer) Selected() int { return s.cols.selected }
+
 // Costs writes the cost of each eligible candidate under a policy, in blocks.
 // It fails on a cost that is not finite, as the router does.
 func (s *Scorer) Costs(policy int, dst []float64) error {
-	s.cols.costs(&s.policies[policy].Params, dst)
-	sum := 0.0
-	for _, v := range dst[:len(s.cols.index)] {
-		sum += v - v // NaN if v is NaN or infinite
-	}
-	if sum != 0 {
+	if sum := s.cols.costs(&s.policies[policy].Params, dst); sum-sum != 0 {
 		return fmt.Errorf("a cost under policy %q is not finite", s.policies[policy].Name)
 	}
 	return nil
@@ -60,12 +59,16 @@ func (s *Scorer) Probabilities(policy int, costs, dst []float64) (deterministic 
 	return probabilities(&s.policies[policy].Params, costs, dst)
 }
 
-// Missing and Load return, per eligible candidate, the prompt's blocks that
-// its device memory lacks, and its load in blocks. They are read-only.
-func (s *Scorer) Missing() []float64 { return s.cols.missing }
+// Overlap, Missing and Load return, per eligible candidate, its effective
+// overlap, the prompt's blocks that its device memory lacks, and its load, all
+// in blocks. They are read-only.
+func (s *Scorer) Overlap() []float64 { return s.cols.effective[:len(s.cols.index)] }
 
-// Load is described at [Scorer.Missing].
-func (s *Scorer) Load() []float64 { return s.cols.load }
+// Missing is described at [Scorer.Overlap].
+func (s *Scorer) Missing() []float64 { return s.cols.missing[:len(s.cols.index)] }
+
+// Load is described at [Scorer.Overlap].
+func (s *Scorer) Load() []float64 { return s.cols.load[:len(s.cols.index)] }
 
 // Tolerance returns how far two costs under a policy may differ, in blocks,
 // and still be a tie: 0 where the inputs are exact, and otherwise what their
