@@ -31,8 +31,7 @@ const idle = time.Second
 
 // Options configures a [Service].
 type Options struct {
-	// Sources are where input comes from. Without any, and with Demo, the
-	// embedded capture is played.
+	// Sources are where input comes from. Demo adds the embedded captures.
 	Sources []source.Spec
 	Demo    bool
 	// FromEnd skips what is in files at start-up.
@@ -100,8 +99,10 @@ func New(opts Options) (*Service, error) {
 		s.addSource(spec)
 	}
 	if opts.Demo {
-		f := s.addFeed(demo.Source)
-		f.run = source.NewStdin(source.Spec{Text: demo.Source}, demo.NewReader(), source.StdinOptions{Logger: s.log}, s.queue, f.stats)
+		for _, c := range demo.Captures() {
+			f := s.addFeed(c.Source)
+			f.run = source.NewStdin(source.Spec{Text: c.Source}, c.NewReader(), source.StdinOptions{Logger: s.log}, s.queue, f.stats)
+		}
 	}
 	return s, nil
 }

@@ -1,11 +1,11 @@
-// Package demo plays an embedded capture of a real router, so that kvshadow can
-// be tried without one.
+// Package demo plays embedded captures of real routers, so that kvshadow can be
+// tried without one.
 package demo
 
 import (
 	"bytes"
 	"compress/gzip"
-	_ "embed" // the capture and the policies
+	_ "embed" // the captures and the policies
 	"errors"
 	"io"
 	"time"
@@ -13,14 +13,26 @@ import (
 	"github.com/kvshadow/kvshadow/analyzer/input"
 )
 
-// Source is the label value of the demo's input.
-const Source = "demo:disagg-1.5.1"
+// Capture is the recorded log of a real Dynamo 1.5.1 router with mock workers.
+type Capture struct {
+	// Source is the label value of the capture's input.
+	Source string
+	log    []byte // gzipped JSONL
+}
 
-// capture is the log of a Dynamo 1.5.1 frontend with 2 prefill and 2 decode
-// mock workers, 240 requests, 480 decisions.
-//
-//go:embed disagg-1.5.1.log.jsonl.gz
-var capture []byte
+var (
+	// 2 prefill and 2 decode workers, 240 requests, 480 decisions.
+	//go:embed disagg-1.5.1.log.jsonl.gz
+	disaggregated []byte
+	// 2 aggregated workers with 2 data-parallel ranks each, 115 decisions.
+	//go:embed mixed-dp2-1.5.1.log.jsonl.gz
+	aggregated []byte
+)
+
+// Captures returns the embedded captures.
+func Captures() []Capture {
+	return []Capture{{"demo:disaggregated", disaggregated}, {"demo:aggregated", aggregated}}
+}
 
 // Policies is the policies file of the demo.
 //
@@ -30,18 +42,19 @@ var Policies []byte
 // maxGap shortens the pauses of the capture, most of which are start-up.
 const maxGap = 250 * time.Millisecond
 
-// Reader reads the capture over and over, each line when it is due. It never
+// Reader reads a capture over and over, each line when it is due. It never
 // ends.
 type Reader struct {
 	// Sleep waits until the next line is due.
 	Sleep func(time.Duration)
+	log   []byte
 	lines *input.LineReader
 	last  time.Time
 	rest  []byte
 }
 
 // NewReader returns a reader that keeps the capture's pace.
-func NewReader() *Reader { return &Reader{Sleep: time.Sleep} }
+func (c Capture) NewReader() *Reader { return &Reader{Sleep: time.Sleep, log: c.log} }
 
 // Read returns at most one line of the capture.
 func (r *Reader) Read(p []byte) (int, error) {
@@ -57,7 +70,7 @@ func (r *Reader) Read(p []byte) (int, error) {
 
 func (r *Reader) next() error {
 	if r.lines == nil {
-		z, err := gzip.NewReader(bytes.NewReader(capture))
+		z, err := gzip.NewReader(bytes.NewReader(r.log))
 		if err != nil {
 			return err
 		}

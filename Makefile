@@ -1,0 +1,41 @@
+# Every target works on a fresh clone with Go alone; see README.md.
+GO      ?= go
+VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo unknown)
+PKG     := github.com/prometheus/common/version
+LDFLAGS := -X $(PKG).Version=$(VERSION) -X $(PKG).Revision=$(shell git rev-parse --short HEAD 2>/dev/null || echo unknown)
+FUZZTIME ?= 60s
+
+.PHONY: build run test race lint fuzz bench
+
+build:
+	$(GO) build -ldflags '$(LDFLAGS)' -o kvshadow ./cmd/kvshadow
+
+# Starts the exporter on embedded captures of real routers, at
+# http://localhost:9871.
+run: build
+	./kvshadow serve --demo
+
+test:
+	$(GO) test ./...
+
+race:
+	$(GO) test -race ./...
+
+lint:
+	@unformatted=$$(gofmt -l .); [ -z "$$unformatted" ] || { echo "not formatted: $$unformatted"; exit 1; }
+	$(GO) vet ./...
+	$(GO) mod tidy -diff
+	$(GO) run honnef.co/go/tools/cmd/staticcheck@v0.8.2 ./...
+
+# Runs every fuzz target of the module for FUZZTIME.
+fuzz:
+	@$(GO) list ./... | while read -r pkg; do \
+	  for target in $$($(GO) test -list '^Fuzz' $$pkg | grep '^Fuzz'); do \
+	    echo "$$pkg $$target"; \
+	    $(GO) test -run '^$$' -fuzz "^$$target\$$" -fuzztime $(FUZZTIME) $$pkg || exit 1; \
+	  done; \
+	done
+
+# Times scoring and decoding, and a Python script on the same log beside them.
+bench:
+	$(GO) test -run '^$$' -bench . ./bench
