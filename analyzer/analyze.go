@@ -11,6 +11,7 @@ import (
 	"github.com/kvshadow/kvshadow/analyzer/report"
 	"github.com/kvshadow/kvshadow/analyzer/router/dynamo"
 	"github.com/kvshadow/kvshadow/analyzer/shadow"
+	"github.com/kvshadow/kvshadow/analyzer/twin"
 )
 
 // Engine evaluates decisions under a fixed list of policies and sums the
@@ -51,20 +52,17 @@ func (e *Engine) Explain(d *decision.Decision) (*decision.Explanation, error) {
 	return e.scorer.Explain(d)
 }
 
-// NewDecoder returns the decoder for every kind of line that kvshadow knows.
-func NewDecoder(emit func(*decision.Decision)) *input.Decoder {
-	return input.NewDecoder(dynamo.NewDecoder(emit), emit)
-}
-
-// Read decodes every line of the opened files and hands the decisions to emit.
-// What can't be used is counted in the result; warn is called where a reader
-// can do something about it (a refused record, a file that breaks off).
-func Read(ctx context.Context, files *input.Set, emit func(*decision.Decision), warn func(input.Position, error)) (report.Inputs, error) {
+// Read decodes every line of the opened files and hands the decisions to emit,
+// those that opts' twin rebuilds included. What can't be used is counted in the
+// result; warn is called where a reader can do something about it (a refused
+// record, a file that breaks off).
+func Read(ctx context.Context, files *input.Set, opts twin.Options, emit func(*decision.Decision), warn func(input.Position, error)) (report.Inputs, error) {
 	in := report.Inputs{Files: files.Len(), Undecodable: map[string]uint64{input.Broken: 0}}
-	decoder := NewDecoder(func(d *decision.Decision) {
+	intake := NewIntake(opts, func(d *decision.Decision) {
 		in.Decisions++
 		emit(d)
 	})
+	decoder := intake.NewDecoder()
 	err := files.Each(ctx, func(stream uint64, at input.Position, line []byte) {
 		if err := decoder.Line(stream, line); err != nil {
 			warn(at, err)
@@ -77,9 +75,15 @@ func Read(ctx context.Context, files *input.Set, emit func(*decision.Decision), 
 		return in, err
 	}
 	decoder.Flush()
-	in.IgnoredLines = decoder.Ignored()
-	decoder.Undecodable(func(reason string, n uint64) { in.Undecodable[reason] = n })
+	intake.Flush()
+	in.IgnoredLines, in.Lifecycles = decoder.Ignored(), intake.Lifecycles()
+	count := func(reason string, n uint64) { in.Undecodable[reason] += n }
+	decoder.Undecodable(count)
+	intake.Undecodable(count)
 	in.Lines, in.Undecodable[input.TooLong], in.Bytes = files.Counted()
+	for _, wt := range decision.WorkerTypes {
+		in.Compared[wt] = intake.Compared(wt)
+	}
 	return in, nil
 }
 

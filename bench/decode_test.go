@@ -14,6 +14,7 @@ import (
 	"github.com/kvshadow/kvshadow/analyzer"
 	"github.com/kvshadow/kvshadow/analyzer/decision"
 	"github.com/kvshadow/kvshadow/analyzer/input"
+	"github.com/kvshadow/kvshadow/analyzer/twin"
 )
 
 // logs returns the decompressed logs to decode, by name: the embedded capture,
@@ -50,7 +51,7 @@ func logs(b *testing.B) map[string][]byte {
 // decode decodes a log and returns how many decisions it holds.
 func decode(b *testing.B, text []byte) int {
 	n := 0
-	d := analyzer.NewDecoder(func(*decision.Decision) { n++ })
+	d := analyzer.NewIntake(twin.Options{}, func(*decision.Decision) { n++ }).NewDecoder()
 	lines := input.NewLineReader(bytes.NewReader(text))
 	for {
 		line, err := lines.Next()

@@ -7,6 +7,7 @@ const (
 	LabelReason     = "reason"
 	LabelCause      = "cause"
 	LabelSource     = "source"
+	LabelQuantity   = "quantity"
 	LabelType       = "type"
 	LabelParameters = "parameters"
 )
@@ -121,6 +122,26 @@ var (
 	SourceLag = Metric{
 		Name: "kvshadow_source_lag_seconds", Type: Gauge, Unit: "seconds", Labels: []string{LabelSource},
 		Help: "How long the source has been behind the end of its input; 0 when it has caught up.",
+	}
+)
+
+// Decisions rebuilt from request traces.
+var (
+	Lifecycles = Metric{
+		Name: "kvshadow_lifecycles_total", Type: Counter,
+		Help: "Finished requests that traces told of.",
+	}
+	LifecyclesLost = Metric{
+		Name: "kvshadow_lifecycles_lost_total", Type: Counter, Labels: []string{LabelReason},
+		Help: "Requests or selections that decisions could not be rebuilt from, by reason.",
+	}
+	RebuiltCandidates = Metric{
+		Name: "kvshadow_rebuilt_candidates_total", Type: Counter, Labels: []string{LabelWorkerType},
+		Help: "Candidates of rebuilt decisions that the router's own rows told of too.",
+	}
+	RebuiltExact = Metric{
+		Name: "kvshadow_rebuilt_exact_total", Type: Counter, Labels: []string{LabelWorkerType, LabelQuantity},
+		Help: "Of those candidates, the ones whose quantity (overlap, decode_blocks or raw_prefill) came out exactly.",
 	}
 )
 

@@ -17,7 +17,7 @@ import (
 // the process.
 func (s *Service) Registry() *prometheus.Registry {
 	r := prometheus.NewPedanticRegistry()
-	r.MustRegister(newCollector(s.state), s.losses.vec, newSourceCollector(s.inputs, s.opts.Now))
+	r.MustRegister(newCollector(s.state), s.losses.vec, newSourceCollector(s.inputs, s.opts.Now), newRebuiltCollector(&s.rebuilt))
 	return r
 }
 

@@ -15,6 +15,7 @@ import (
 	"github.com/kvshadow/kvshadow/analyzer/decision"
 	"github.com/kvshadow/kvshadow/analyzer/input"
 	"github.com/kvshadow/kvshadow/analyzer/router/dynamo"
+	"github.com/kvshadow/kvshadow/analyzer/twin"
 	"github.com/kvshadow/kvshadow/exporter/demo"
 	"github.com/kvshadow/kvshadow/exporter/source"
 )
@@ -37,6 +38,9 @@ type Options struct {
 	// FromEnd skips what is in files at start-up.
 	FromEnd bool
 	Stdin   io.Reader
+	// Twin says what request traces leave out about the fleet. Its Wait is how
+	// long a rebuilt decision waits for records of requests that began earlier.
+	Twin twin.Options
 	// Policies loads the policies, at start-up and at each reload.
 	Policies func() ([]dynamo.Policy, error)
 	Logger   *slog.Logger
@@ -53,6 +57,9 @@ type Service struct {
 	queue   *source.Queue
 	state   *state
 	losses  *losses
+	intake  *analyzer.Intake // used by the evaluating goroutine only
+	current *feed            // whose input is being evaluated
+	rebuilt rebuilt
 	inputs  []*feed
 	byName  map[string]*feed
 	http    *source.HTTPHandler
@@ -92,12 +99,14 @@ func New(opts Options) (*Service, error) {
 	s := &Service{opts: opts, log: opts.Logger, queue: source.NewQueue(maxQueuedItems, maxQueuedBytes), byName: map[string]*feed{}}
 	s.losses = newLosses(policies)
 	s.state = newState(policies, s.losses.observe, opts.Now())
+	s.intake = analyzer.NewIntake(opts.Twin, s.evaluate)
 	for _, spec := range opts.Sources {
 		if s.byName[spec.Text] != nil {
 			return nil, fmt.Errorf("source %q is given twice", spec.Text)
 		}
 		s.addSource(spec)
 	}
+	s.rebuilt.publish(s.intake)
 	if opts.Demo {
 		for _, c := range demo.Captures() {
 			f := s.addFeed(c.Source)
@@ -121,7 +130,7 @@ func (s *Service) addSource(spec source.Spec) {
 
 func (s *Service) addFeed(name string) *feed {
 	f := &feed{name: name, stats: source.NewStats(name)}
-	f.decoder = analyzer.NewDecoder(func(d *decision.Decision) { s.evaluate(f, d) })
+	f.decoder = s.intake.NewDecoder()
 	f.publish()
 	s.inputs = append(s.inputs, f)
 	s.byName[name] = f
@@ -168,24 +177,32 @@ func (s *Service) consume() {
 		case err == nil:
 			s.take(&item)
 		case errors.Is(err, context.DeadlineExceeded):
-			for _, f := range s.inputs {
-				f.decoder.FlushReady()
-				f.publish()
-			}
+			s.flush((*input.Decoder).FlushReady)
+			s.intake.Idle(idle)
+			s.rebuilt.publish(s.intake)
 		default: // the queue is closed and empty
-			for _, f := range s.inputs {
-				f.decoder.Flush()
-				f.publish()
-			}
+			s.flush((*input.Decoder).Flush)
+			s.intake.Flush()
+			s.rebuilt.publish(s.intake)
 			return
 		}
 	}
 }
 
+// flush lets every decoder hand on what waits in it.
+func (s *Service) flush(how func(*input.Decoder)) {
+	for _, f := range s.inputs {
+		s.current = f
+		how(f.decoder)
+		f.publish()
+	}
+}
+
 func (s *Service) take(item *source.Item) {
 	f := s.byName[item.Source]
+	s.current = f
 	for _, d := range item.Decisions {
-		s.evaluate(f, d)
+		s.evaluate(d)
 	}
 	for lines := item.Lines; len(lines) > 0; {
 		line, rest, _ := bytes.Cut(lines, []byte{'\n'})
@@ -195,9 +212,11 @@ func (s *Service) take(item *source.Item) {
 		}
 	}
 	f.publish()
+	s.rebuilt.publish(s.intake)
 }
 
-func (s *Service) evaluate(f *feed, d *decision.Decision) {
+func (s *Service) evaluate(d *decision.Decision) {
+	f := s.current
 	f.mu.Lock()
 	f.decisions++
 	f.mu.Unlock()

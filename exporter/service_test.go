@@ -19,6 +19,7 @@ import (
 	"github.com/kvshadow/kvshadow/analyzer/input"
 	"github.com/kvshadow/kvshadow/analyzer/report"
 	"github.com/kvshadow/kvshadow/analyzer/router/dynamo"
+	"github.com/kvshadow/kvshadow/analyzer/twin"
 	"github.com/kvshadow/kvshadow/exporter/demo"
 	"github.com/kvshadow/kvshadow/exporter/source"
 )
@@ -197,7 +198,7 @@ func TestAgreesWithReport(t *testing.T) {
 	s := newService(t, testSource, nil)
 	play(t, s, log)
 	engine := analyzer.NewEngine(demoPolicies(t))
-	decoder := analyzer.NewDecoder(func(d *decision.Decision) { engine.Evaluate(d) })
+	decoder := analyzer.NewIntake(twin.Options{}, func(d *decision.Decision) { engine.Evaluate(d) }).NewDecoder()
 	for line := range bytes.Lines(log) {
 		if err := decoder.Line(1, bytes.TrimSuffix(line, []byte{'\n'})); err != nil {
 			t.Fatal(err)

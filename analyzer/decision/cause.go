@@ -27,6 +27,11 @@ const (
 	// Weights: the router printed other weights than the live policy has, or
 	// no other reason explains its costs. Check the live policy first.
 	Weights
+	// Load: the overlap is right, but the load of the recorded worker isn't.
+	Load
+	// CapacityUnknown: the KV capacity of the workers isn't known, so that the
+	// rebuilt caches hold more than the real ones.
+	CapacityUnknown
 	causeCount
 )
 
@@ -34,7 +39,7 @@ const (
 const CauseCount = int(causeCount)
 
 var causeNames = [causeCount]string{"", "rounding", "tie", "softmax", "taint", "unknown_formula", "incomplete",
-	"stale_state", "weights"}
+	"stale_state", "weights", "load", "unknown_capacity"}
 
 // String returns the label value, empty for [Reproduced].
 func (c Cause) String() string { return causeNames[c] }
@@ -48,3 +53,26 @@ func Causes() []Cause {
 	}
 	return all
 }
+
+// Basis says what a decision's fidelity was measured on.
+type Basis uint8
+
+// The bases, best last.
+const (
+	// BasisNone: nothing was recorded to compare with.
+	BasisNone Basis = iota
+	// BasisHitRate: the overlap of the recorded worker.
+	BasisHitRate
+	// BasisWinner: the cost of the recorded worker, at full precision.
+	BasisWinner
+	// BasisRows: the cost of every candidate.
+	BasisRows
+)
+
+// BasisCount is the number of bases.
+const BasisCount = int(BasisRows) + 1
+
+var basisNames = [BasisCount]string{"none", "kv_hit_rate", "logit", "rows"}
+
+// String returns the name that reports use.
+func (b Basis) String() string { return basisNames[b] }

@@ -69,6 +69,7 @@ func checkNumbers(d *Decision) error {
 		{"selected_cost_blocks", d.SelectedCostBlocks.Value, true},
 		{"cost_tolerance_blocks", d.CostToleranceBlocks, false},
 		{"recorded_lost_blocks", d.RecordedLostBlocks.Value, false},
+		{"recorded_overlap_blocks", d.RecordedOverlapBlocks.Value, false},
 	})
 	if bad.name != "" {
 		return notAllowed("/"+bad.name, bad.value)

@@ -82,6 +82,9 @@ type Decision struct {
 	// this choice, as it does for plain decode workers of a disaggregated
 	// deployment.
 	LoadOnly bool
+	// Rebuilt says that the inputs were rebuilt from other records, not read
+	// where the router computed them.
+	Rebuilt bool
 	// Pinned and QueryOnly choices are excluded from every counter.
 	Pinned    bool
 	QueryOnly bool
@@ -110,6 +113,9 @@ type Decision struct {
 	// RecordedLostBlocks is the router's own observation that another eligible
 	// worker had that many more effective overlap blocks; unset if it made none.
 	RecordedLostBlocks Float
+	// RecordedOverlapBlocks is the router's own effective overlap of the
+	// selected worker.
+	RecordedOverlapBlocks Float
 	// RecordedWeights are the weights that the source itself printed.
 	RecordedWeights []Weight
 	// Unknown lists the inputs that the source left out.
@@ -208,9 +214,12 @@ const (
 	// UnknownTaints: a taint multiplier was applied and is known for the
 	// selected worker only.
 	UnknownTaints
+	// UnknownCapacity: the KV capacity of the workers, so that rebuilt caches
+	// never evict.
+	UnknownCapacity
 )
 
-var unknownNames = [...]string{"tiers", "active_requests", "request_blocks", "taints"}
+var unknownNames = [...]string{"tiers", "active_requests", "request_blocks", "taints", "capacity"}
 
 // Has says whether any input of o is unknown.
 func (u Unknown) Has(o Unknown) bool { return u&o != 0 }

@@ -24,6 +24,7 @@ type wireDecision struct {
 	RequestBlocks      uint64    `json:"request_blocks,omitzero"`
 	TrackPrefillTokens opt[bool] `json:"track_prefill_tokens,omitzero"`
 	LoadOnly           bool      `json:"load_only,omitzero"`
+	Rebuilt            bool      `json:"rebuilt,omitzero"`
 	Pinned             bool      `json:"pinned,omitzero"`
 	QueryOnly          bool      `json:"query_only,omitzero"`
 
@@ -33,12 +34,13 @@ type wireDecision struct {
 	RequiredTaints   []string           `json:"required_taints,omitzero"`
 	AllowedWorkerIDs []uint64           `json:"allowed_worker_ids,omitzero"`
 
-	Selected            opt[wireKey] `json:"selected"`
-	SelectedCostBlocks  opt[float64] `json:"selected_cost_blocks,omitzero"`
-	CostToleranceBlocks float64      `json:"cost_tolerance_blocks,omitzero"`
-	RecordedLostBlocks  opt[float64] `json:"recorded_lost_blocks,omitzero"`
-	RecordedWeights     wireWeights  `json:"recorded_weights,omitzero"`
-	Unknown             []string     `json:"unknown,omitzero"`
+	Selected              opt[wireKey] `json:"selected"`
+	SelectedCostBlocks    opt[float64] `json:"selected_cost_blocks,omitzero"`
+	CostToleranceBlocks   float64      `json:"cost_tolerance_blocks,omitzero"`
+	RecordedLostBlocks    opt[float64] `json:"recorded_lost_blocks,omitzero"`
+	RecordedOverlapBlocks opt[float64] `json:"recorded_overlap_blocks,omitzero"`
+	RecordedWeights       wireWeights  `json:"recorded_weights,omitzero"`
+	Unknown               []string     `json:"unknown,omitzero"`
 
 	Candidates []wireCandidate `json:"candidates"`
 }

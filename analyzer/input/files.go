@@ -46,7 +46,7 @@ func Open(args []string, stdin io.Reader) (*Set, error) {
 	for _, name := range names {
 		if name == Stdin {
 			endless = true
-			if err := s.add("stdin", stdin); err != nil {
+			if err := s.add("stdin", stdin, nil); err != nil {
 				return nil, errors.Join(err, s.Close())
 			}
 			continue
@@ -102,18 +102,19 @@ func (s *Set) openFile(name string, seen []os.FileInfo) (os.FileInfo, error) {
 	case slices.ContainsFunc(seen, func(i os.FileInfo) bool { return os.SameFile(i, info) }):
 		return nil, f.Close()
 	default:
-		if err = s.add(name, f); err == nil {
+		if err = s.add(name, f, f); err == nil {
 			return info, nil
 		}
 	}
 	return nil, errors.Join(err, f.Close())
 }
 
-// add appends an input; compression is told by content, not by name.
-func (s *Set) add(name string, r io.Reader) error {
+// add appends an input that owner closes, if it isn't nil; compression is told
+// by content, not by name.
+func (s *Set) add(name string, r io.Reader, owner io.Closer) error {
 	f := &file{name: name}
-	if c, ok := r.(io.Closer); ok && name != "stdin" {
-		f.closers = append(f.closers, c)
+	if owner != nil {
+		f.closers = append(f.closers, owner)
 	}
 	plain, closer, err := decompress(&counter{r: r, n: &s.read})
 	if err != nil {
@@ -127,7 +128,8 @@ func (s *Set) add(name string, r io.Reader) error {
 	return nil
 }
 
-// decompress recognises gzip and zstd by their first bytes.
+// decompress recognises gzip and zstd by their first bytes. A zstd file may
+// begin with a skippable frame, as pzstd's do.
 func decompress(r io.Reader) (io.Reader, io.Closer, error) {
 	head := make([]byte, 4)
 	n, err := io.ReadFull(r, head)
@@ -139,7 +141,7 @@ func decompress(r io.Reader) (io.Reader, io.Closer, error) {
 	case n >= 2 && head[0] == 0x1f && head[1] == 0x8b:
 		z, err := gzip.NewReader(whole)
 		return z, nil, err
-	case n == 4 && string(head) == "\x28\xb5\x2f\xfd":
+	case n == 4 && (string(head) == "\x28\xb5\x2f\xfd" || head[0]&0xf0 == 0x50 && string(head[1:]) == "\x2a\x4d\x18"):
 		z, err := zstd.NewReader(whole, zstd.WithDecoderConcurrency(1))
 		if err != nil {
 			return nil, nil, err

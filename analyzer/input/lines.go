@@ -7,15 +7,17 @@ import (
 	"bufio"
 	"errors"
 	"io"
+
+	"github.com/kvshadow/kvshadow/analyzer/decision"
 )
 
-// MaxLine is the longest line that is read, in bytes; the longest line a
-// router writes, with the hashes of a million-token prompt, is about a third
-// of it.
-const MaxLine = 1 << 20
+// MaxLine is the longest line that is read, in bytes without its end: what a
+// record may have. The longest line a router writes, with the hashes of a
+// million-token prompt, is about a tenth of it.
+const MaxLine = decision.MaxLineBytes
 
-// LineReader splits a stream into lines. It never holds more than [MaxLine]
-// bytes of one line.
+// LineReader splits a stream into lines. It never holds much more than
+// [MaxLine] bytes of one line.
 type LineReader struct {
 	r    *bufio.Reader
 	long []byte
@@ -68,11 +70,11 @@ func (l *LineReader) rest(head []byte) (line []byte, ok bool, err error) {
 	for {
 		part, err := l.r.ReadSlice('\n')
 		l.Bytes += uint64(len(part))
-		if ok = ok && len(l.long)+len(part) <= MaxLine; ok {
+		if ok = ok && len(l.long)+len(part) <= MaxLine+len("\r\n"); ok {
 			l.long = append(l.long, part...)
 		}
 		if !errors.Is(err, bufio.ErrBufferFull) {
-			return l.long, ok, err
+			return l.long, ok && len(trimEnd(l.long)) <= MaxLine, err
 		}
 	}
 }

@@ -27,6 +27,12 @@ func (f *file) position() Position { return Position{f.name, f.lines.Lines} }
 // An input that breaks off (a truncated gzip, an I/O error) ends there: broken
 // is called with its position and the error, and the other inputs go on.
 func (s *Set) Each(ctx context.Context, f func(stream uint64, at Position, line []byte), broken func(Position, error)) error {
+	report := broken
+	broken = func(at Position, err error) {
+		if ctx.Err() == nil { // otherwise that is why
+			report(at, err)
+		}
+	}
 	heads := make([]head, 0, len(s.files))
 	for i, x := range s.files {
 		h := head{file: x, stream: uint64(i) + 1, timed: len(s.files) > 1}
@@ -50,7 +56,7 @@ func (s *Set) Each(ctx context.Context, f func(stream uint64, at Position, line 
 			heads = append(heads[:first], heads[first+1:]...)
 		}
 	}
-	return nil
+	return ctx.Err()
 }
 
 // Counted returns what was read, after decompression: all lines, those among
@@ -91,12 +97,19 @@ func (h *head) advance(broken func(Position, error)) bool {
 	return true
 }
 
-// LineTime finds a line's RFC 3339 time stamp: an early member of a JSON log
-// line or record, or the first word of a human-readable one.
+// LineTime finds a line's time stamp: an early member of a JSON log line or
+// record, in RFC 3339 or, as request traces have it, in Unix milliseconds; or
+// the first word of a human-readable line.
 func LineTime(line []byte) (time.Time, bool) {
 	text := line[:min(len(line), 256)]
-	if i := bytes.Index(text, []byte(`"time":"`)); i >= 0 {
-		text = text[i+len(`"time":"`):]
+	if i := bytes.Index(text, unixMillisKey); i >= 0 {
+		return unixMillis(text[i+len(unixMillisKey):])
+	}
+	if i := bytes.Index(text, []byte(`"time":`)); i >= 0 {
+		text = bytes.TrimLeft(text[i+len(`"time":`):], " ")
+		if len(text) > 0 && text[0] == '"' {
+			text = text[1:]
+		}
 	} else {
 		text = bytes.TrimPrefix(text, []byte("\x1b[2m"))
 	}
@@ -106,4 +119,16 @@ func LineTime(line []byte) (time.Time, bool) {
 	}
 	t, err := time.Parse(time.RFC3339Nano, string(text[:end]))
 	return t, err == nil
+}
+
+var unixMillisKey = []byte(`"event_time_unix_ms":`)
+
+func unixMillis(text []byte) (time.Time, bool) {
+	text = bytes.TrimLeft(text, " ")
+	n := 0
+	for n < len(text) && text[n] >= '0' && text[n] <= '9' {
+		n++
+	}
+	ms, err := strconv.ParseInt(string(text[:n]), 10, 64)
+	return time.UnixMilli(ms), err == nil
 }

@@ -1,8 +1,11 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 	"io"
+	"math"
+	"slices"
 	"strconv"
 	"strings"
 	"text/tabwriter"
@@ -18,8 +21,14 @@ func WriteExplanation(w io.Writer, e *decision.Explanation) error {
 	if !d.Time.IsZero() {
 		fmt.Fprintf(&b, " at %s", d.Time.UTC().Format("2006-01-02T15:04:05.000000Z"))
 	}
-	fmt.Fprintf(&b, ", pool %s, %s\n", orDash(d.Pool), PromptText(d))
-	fmt.Fprintf(&b, "selected %s; %s\n", KeyText(d.Selected), FidelityText(e))
+	if d.Pool != "" {
+		fmt.Fprintf(&b, ", pool %s", d.Pool)
+	}
+	fmt.Fprintf(&b, ", %s\n", PromptText(d))
+	fmt.Fprintf(&b, "selected %s (* below); %s\n", KeyText(d.Selected), FidelityText(e))
+	if why := exclusionText(d); why != "" {
+		fmt.Fprintf(&b, "in no counter: %s\n", why)
+	}
 	if names := d.Unknown.Names(); len(names) > 0 {
 		fmt.Fprintf(&b, "the source doesn't say: %s\n", strings.Join(names, ", "))
 	}
@@ -28,6 +37,18 @@ func WriteExplanation(w io.Writer, e *decision.Explanation) error {
 	}
 	_, err := io.WriteString(w, b.String())
 	return err
+}
+
+// exclusionText says why reports and metrics leave a decision out, empty if
+// they don't.
+func exclusionText(d *decision.Decision) string {
+	switch {
+	case d.Pinned:
+		return "the worker was given, not chosen"
+	case d.QueryOnly:
+		return "the choice was asked for and not booked"
+	}
+	return ""
 }
 
 // PromptText says in words how long the prompt is.
@@ -86,20 +107,46 @@ func CostTable(e *decision.Explanation, p *decision.Pick) [][]string {
 
 // PickText says in words which worker a policy picks and by how much.
 func PickText(e *decision.Explanation, p *decision.Pick) string {
-	var winners []string
-	for row, i := range e.Eligible {
-		if p.Chances[row] > 0 {
-			winners = append(winners, KeyText(e.Decision.Candidates[i].Key))
-		}
-	}
-	s := "picks " + strings.Join(winners, " or ")
-	if !p.Agrees {
+	s := winnersText(e, p)
+	switch i := e.Decision.Find(e.Decision.Selected); {
+	case p.Agrees:
+	case !slices.Contains(e.Eligible, i):
+		s += ", not the recorded worker, which isn't eligible"
+	default:
 		s += fmt.Sprintf(", not the recorded worker, which costs %s blocks more", number(p.RegretBlocks))
 	}
 	if p.MarginBlocks > 0 {
-		s += fmt.Sprintf("; ahead of the next by %s blocks", number(p.MarginBlocks))
+		s += fmt.Sprintf("; the least cost is %s blocks below the next", number(p.MarginBlocks))
 	}
 	return s
+}
+
+// maxNamed bounds how many workers a sentence names.
+const maxNamed = 4
+
+// winnersText names the workers that a policy may pick, the likeliest first.
+func winnersText(e *decision.Explanation, p *decision.Pick) string {
+	var rows []int
+	drawn := false // by unequal chances, as at a temperature
+	for row, chance := range p.Chances {
+		if chance > 0 {
+			rows = append(rows, row)
+			drawn = drawn || chance != p.Chances[rows[0]]
+		}
+	}
+	slices.SortStableFunc(rows, func(a, b int) int { return cmp.Compare(p.Chances[b], p.Chances[a]) })
+	verb, names := "picks ", []string(nil)
+	for _, row := range rows[:min(len(rows), maxNamed)] {
+		name := KeyText(e.Decision.Candidates[e.Eligible[row]].Key)
+		if drawn {
+			verb, name = "draws ", fmt.Sprintf("%s (%s)", name, percent(p.Chances[row], 1))
+		}
+		names = append(names, name)
+	}
+	if more := len(rows) - len(names); more > 0 {
+		names = append(names, fmt.Sprintf("%d others", more))
+	}
+	return verb + strings.Join(names, " or ")
 }
 
 // FlipText says in words what change of a weight changes the pick.
@@ -108,7 +155,7 @@ func FlipText(f decision.Flip) string {
 	if f.Increase {
 		word = "above"
 	}
-	return fmt.Sprintf("%s %s: %s %s picks %s", f.Parameter, number(f.From), word, number(f.At), KeyText(f.Winner))
+	return fmt.Sprintf("%s is %s; %s %s it picks %s", f.Parameter, number(f.From), word, number(f.At), KeyText(f.Winner))
 }
 
 // KeyText names a rank as worker/rank.
@@ -128,8 +175,11 @@ func orDash(s string) string {
 	return s
 }
 
-// number prints up to four decimals.
+// number prints up to four decimals, and small numbers with three digits.
 func number(v float64) string {
+	if v != 0 && math.Abs(v) < 0.001 {
+		return strconv.FormatFloat(v, 'g', 3, 64)
+	}
 	s := strconv.FormatFloat(v, 'f', 4, 64)
 	return strings.TrimSuffix(strings.TrimRight(s, "0"), ".")
 }

@@ -18,26 +18,32 @@ func percent(part, whole float64) string {
 // there are any.
 func count(v float64) string {
 	s := strconv.FormatFloat(v, 'f', 2, 64)
-	whole, frac, _ := strings.Cut(s, ".")
+	digits, frac, _ := strings.Cut(s, ".")
 	sign := ""
-	if strings.HasPrefix(whole, "-") {
-		sign, whole = "-", whole[1:]
+	if strings.HasPrefix(digits, "-") {
+		sign, digits = "-", digits[1:]
 	}
-	for i := len(whole) - 3; i > 0; i -= 3 {
-		whole = whole[:i] + "," + whole[i:]
+	for i := len(digits) - 3; i > 0; i -= 3 {
+		digits = digits[:i] + "," + digits[i:]
 	}
 	if frac == "00" {
-		return sign + whole
+		if digits == "0" {
+			return digits
+		}
+		return sign + digits
 	}
-	return sign + whole + "." + strings.TrimSuffix(frac, "0")
+	return sign + digits + "." + strings.TrimSuffix(frac, "0")
 }
+
+// whole formats a number of things as count does.
+func whole(n uint64) string { return count(float64(n)) }
 
 // signed formats a difference with its sign.
 func signed(v float64) string {
-	if v > 0 {
-		return "+" + count(v)
+	if s := count(v); v < 0 || s == "0" {
+		return s
 	}
-	return count(v)
+	return "+" + count(v)
 }
 
 // columns of the policy table, shared by every human-readable form.
@@ -48,7 +54,12 @@ var columns = []struct {
 	{"non-max selections", func(p *Pool, s *Sums) string { return withShare(s.NonMaxOverlapSelections, float64(p.Evaluated)) }},
 	{"blocks lost", func(p *Pool, s *Sums) string { return withShare(s.OverlapBlocksLost, float64(p.RequestBlocks)) }},
 	{"diverging", func(p *Pool, s *Sums) string { return withShare(s.DivergingSelections, float64(p.Evaluated)) }},
-	{"missing blocks", func(p *Pool, s *Sums) string { return withShare(s.MissingPrefixBlocks, float64(p.RequestBlocks)) }},
+	{"missing blocks", func(p *Pool, s *Sums) string {
+		if p.RequestBlocks == 0 && p.UnknownRequestBlocks > 0 {
+			return "unknown"
+		}
+		return withShare(s.MissingPrefixBlocks, float64(p.RequestBlocks))
+	}},
 	{"load excess blocks", func(_ *Pool, s *Sums) string { return count(s.LoadExcessBlocks) }},
 }
 
@@ -61,27 +72,26 @@ func withShare(v, base float64) string {
 
 // verdict compares a candidate policy with live in one sentence.
 func verdict(p *Pool, live, x *Policy) string {
-	lost := x.OverlapBlocksLost - live.OverlapBlocksLost
-	load := x.LoadExcessBlocks - live.LoadExcessBlocks
-	if float64(x.Unsupported) > (1-p.minFidelity)*float64(p.Evaluated) {
-		return fmt.Sprintf("%s: no verdict, since %d of %d decisions don't record what its costs need (%s).",
-			x.Name, x.Unsupported, p.Evaluated, strings.Join(x.Unknown, ", "))
+	if float64(p.Evaluated-x.Unsupported)/float64(p.Evaluated) < p.minFidelity {
+		return fmt.Sprintf("%s: no verdict, since %s of %s decisions don't record what its costs need (%s).",
+			x.Name, whole(x.Unsupported), whole(p.Evaluated), strings.Join(x.Unknown, ", "))
 	}
-	s := fmt.Sprintf("%s picks another worker in %s of %s selections", x.Name, count(x.DivergingSelections), count(float64(p.Evaluated)))
-	switch {
-	case x.DivergingSelections == 0:
+	s := fmt.Sprintf("%s picks another worker in %s of %s selections", x.Name, count(x.DivergingSelections), whole(p.Evaluated))
+	if x.DivergingSelections == 0 {
 		return s + ": nothing would change."
-	case live.OverlapBlocksLost > 0:
-		s += fmt.Sprintf(": blocks lost %s (%s of live)", signed(lost), percent(x.OverlapBlocksLost, live.OverlapBlocksLost))
-	default:
-		s += ": blocks lost " + signed(lost)
 	}
-	s += ", load excess " + signed(load) + " blocks."
+	s += fmt.Sprintf(": blocks lost %s, load excess blocks %s.",
+		instead(x.OverlapBlocksLost, live.OverlapBlocksLost), instead(x.LoadExcessBlocks, live.LoadExcessBlocks))
 	if x.Unreproduced != nil && live.Unreproduced != nil {
 		rest := x.Unreproduced.OverlapBlocksLost - live.Unreproduced.OverlapBlocksLost
-		s += fmt.Sprintf(" Of the blocks, %s rest on decisions that were not reproduced.", signed(rest))
+		s += fmt.Sprintf(" Of the difference in blocks lost, %s rests on decisions that were not reproduced.", signed(rest))
 	}
 	return s
+}
+
+// instead compares a candidate's sum with live's.
+func instead(x, live float64) string {
+	return fmt.Sprintf("%s instead of %s (%s)", count(x), count(live), signed(x-live))
 }
 
 const openLoop = "Open loop: exact for picks in the states that live visited; it says nothing about latency."
@@ -91,7 +101,7 @@ func basisText(f *Fidelity) string {
 	if f.Checked == 0 {
 		return "fidelity unknown (no recorded costs)"
 	}
-	return fmt.Sprintf("fidelity %d/%d reproduced (%s)", f.Reproduced, f.Checked, percent(float64(f.Reproduced), float64(f.Checked)))
+	return fmt.Sprintf("fidelity %s/%s reproduced (%s)", whole(f.Reproduced), whole(f.Checked), percent(float64(f.Reproduced), float64(f.Checked)))
 }
 
 // pairs lists the non-zero counts of a map as "3 pinned, 2 query_only", sorted
@@ -100,7 +110,7 @@ func pairs(m map[string]uint64) string {
 	var out []string
 	for _, k := range sortedKeys(m) {
 		if m[k] > 0 {
-			out = append(out, fmt.Sprintf("%s %s", count(float64(m[k])), k))
+			out = append(out, fmt.Sprintf("%s %s", whole(m[k]), k))
 		}
 	}
 	return strings.Join(out, ", ")

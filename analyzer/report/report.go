@@ -24,12 +24,30 @@ type Report struct {
 
 // Inputs says what was read and what became of it.
 type Inputs struct {
-	Files        int               `json:"files"`
-	Lines        uint64            `json:"lines"`
-	Bytes        uint64            `json:"bytes"`
-	Decisions    uint64            `json:"decisions"`
+	Files     int    `json:"files"`
+	Lines     uint64 `json:"lines"`
+	Bytes     uint64 `json:"bytes"`
+	Decisions uint64 `json:"decisions"`
+	// Lifecycles counts the requests that traces told of.
+	Lifecycles   uint64            `json:"lifecycles,omitempty"`
 	IgnoredLines uint64            `json:"ignored_lines"`
 	Undecodable  map[string]uint64 `json:"undecodable"`
+	// Compared is shown with the pools.
+	Compared [len(decision.WorkerTypes)]Comparison `json:"-"`
+}
+
+// Comparison says how decisions that were rebuilt from traces compare with the
+// same ones as the router's rows have them.
+type Comparison struct {
+	Selections uint64 `json:"selections"`
+	// Candidates counts the candidates of the rows; the others count those of
+	// them whose figure came out exactly.
+	Candidates        uint64 `json:"candidates"`
+	OverlapExact      uint64 `json:"overlap_exact"`
+	DecodeBlocksExact uint64 `json:"decode_blocks_exact"`
+	RawPrefillExact   uint64 `json:"raw_prefill_exact"`
+	// MissingCandidates counts rows of workers that the traces didn't show.
+	MissingCandidates uint64 `json:"missing_candidates"`
 }
 
 // Pool holds the results of one worker type.
@@ -44,6 +62,8 @@ type Pool struct {
 	RequestBlocks        uint64   `json:"request_blocks"`
 	UnknownRequestBlocks uint64   `json:"unknown_request_blocks"`
 	Policies             []Policy `json:"policies"`
+	// Rebuilt compares the twin with the rows, where both were given.
+	Rebuilt *Comparison `json:"rebuilt,omitempty"`
 	// Refused says why there is no verdict, empty if there is one.
 	Refused string `json:"verdict_refused,omitempty"`
 
@@ -53,7 +73,9 @@ type Pool struct {
 // Fidelity says how many recorded decisions the live policy reproduced.
 type Fidelity struct {
 	// Basis is what was compared: "rows" for every candidate's recorded cost,
-	// "none" if nothing was recorded.
+	// "logit" for the winner's, "kv_hit_rate" for the winner's overlap, "none"
+	// if nothing was recorded. Where they differ between decisions, it is what
+	// most have.
 	Basis      string            `json:"basis"`
 	Checked    uint64            `json:"checked"`
 	Reproduced uint64            `json:"reproduced"`
@@ -91,7 +113,11 @@ const DefaultMinFidelity = 0.95
 func New(t *shadow.Totals, in Inputs, minFidelity float64) *Report {
 	r := &Report{Schema: Schema, Inputs: in}
 	for _, wt := range decision.WorkerTypes {
-		r.Pools = append(r.Pools, newPool(wt, t.Policies, &t.Pools[wt], minFidelity))
+		p := newPool(wt, t.Policies, &t.Pools[wt], minFidelity)
+		if c := in.Compared[wt]; c.Selections > 0 {
+			p.Rebuilt = &c
+		}
+		r.Pools = append(r.Pools, p)
 	}
 	r.Notes = notes(r)
 	return r
@@ -100,12 +126,9 @@ func New(t *shadow.Totals, in Inputs, minFidelity float64) *Report {
 func newPool(wt decision.WorkerType, names []string, p *shadow.Pool, minFidelity float64) Pool {
 	out := Pool{
 		WorkerType: wt.String(), Evaluated: p.Evaluated, Excluded: map[string]uint64{},
-		Fidelity:      Fidelity{Basis: "none", Checked: p.Checked, Reproduced: p.Reproduced(), Causes: map[string]uint64{}},
+		Fidelity:      Fidelity{Basis: basis(p), Checked: p.Checked, Reproduced: p.Reproduced(), Causes: map[string]uint64{}},
 		RequestBlocks: p.RequestBlocks, UnknownRequestBlocks: p.UnknownRequestBlocks,
 		minFidelity: minFidelity,
-	}
-	if p.Checked > 0 {
-		out.Fidelity.Basis = "rows"
 	}
 	for _, e := range shadow.Exclusions() {
 		out.Excluded[e.String()] = p.Excluded[e]
@@ -127,6 +150,16 @@ func newPool(wt decision.WorkerType, names []string, p *shadow.Pool, minFidelity
 	return out
 }
 
+func basis(p *shadow.Pool) string {
+	most := decision.BasisNone
+	for b := range decision.Basis(decision.BasisCount) {
+		if p.Bases[b] > p.Bases[most] {
+			most = b
+		}
+	}
+	return most.String()
+}
+
 func newSums(s *shadow.Sums) Sums {
 	return Sums{s.NonMax.Float64(), s.Lost.Float64(), s.Diverging.Float64(), s.Missing.Float64(), s.LoadExcess.Float64()}
 }
@@ -139,9 +172,9 @@ func refusal(p *Pool) string {
 		return "no decision was evaluated"
 	case f.Checked == 0:
 		return "nothing was recorded that the live policy could be checked against"
-	case float64(f.Reproduced) < p.minFidelity*float64(f.Checked):
-		return fmt.Sprintf("the live policy reproduces %d of %d recorded decisions (%s), less than %s%s",
-			f.Reproduced, f.Checked, percent(float64(f.Reproduced), float64(f.Checked)), percent(p.minFidelity, 1), advice(f.Causes))
+	case float64(f.Reproduced)/float64(f.Checked) < p.minFidelity:
+		return fmt.Sprintf("the live policy reproduces %s of %s recorded decisions (%s), less than %s%s",
+			whole(f.Reproduced), whole(f.Checked), percent(float64(f.Reproduced), float64(f.Checked)), percent(p.minFidelity, 1), advice(f.Causes))
 	}
 	return ""
 }
@@ -170,22 +203,22 @@ func notes(r *Report) []string {
 	var out []string
 	u := r.Inputs.Undecodable
 	if n := u["winner_without_rows"]; n > 0 {
-		out = append(out, fmt.Sprintf("%d selections have no candidate rows. Dynamo 1.6 and newer print none at any log level, so a log alone "+
-			"can't be re-scored there: record request traces (DYN_REQUEST_TRACE=1). On 1.3 to 1.5 set DYN_LOG=dynamo_kv_router=debug,dynamo_llm::kv_router=debug.", n))
+		out = append(out, fmt.Sprintf("selections without candidate rows: %s. Dynamo 1.6 and newer print none at any log level, so a log alone "+
+			"can't be re-scored there: record request traces (DYN_REQUEST_TRACE=1). On 1.3 to 1.5 set DYN_LOG=dynamo_kv_router=debug,dynamo_llm::kv_router=debug.", whole(n)))
 	}
 	if n := u["unknown_formula"]; n > 0 {
-		out = append(out, fmt.Sprintf("%d rows or selections come from a cost formula that isn't Dynamo's own and were not read.", n))
+		out = append(out, fmt.Sprintf("rows or selections of a cost formula that isn't Dynamo's own, which were not read: %s.", whole(n)))
 	}
 	for i := range r.Pools {
 		p := &r.Pools[i]
 		if p.UnknownRequestBlocks > 0 {
-			out = append(out, fmt.Sprintf("%s: %d of %d prompts have no recorded length ([ROUTING_INPUT] lines are absent); they add nothing to missing prefix blocks.",
-				p.WorkerType, p.UnknownRequestBlocks, p.Evaluated))
+			out = append(out, fmt.Sprintf("%s: %s of %s prompts have no recorded length ([ROUTING_INPUT] lines are absent); they add nothing to missing prefix blocks.",
+				p.WorkerType, whole(p.UnknownRequestBlocks), whole(p.Evaluated)))
 		}
 		for _, x := range p.Policies {
 			if x.Unsupported > 0 {
-				out = append(out, fmt.Sprintf("%s: the costs of policy %s need inputs (%s) that %d of %d decisions don't record; its numbers there are approximations.",
-					p.WorkerType, x.Name, strings.Join(x.Unknown, ", "), x.Unsupported, p.Evaluated))
+				out = append(out, fmt.Sprintf("%s: the costs of policy %s need inputs (%s) that %s of %s decisions don't record; its numbers there are approximations.",
+					p.WorkerType, x.Name, strings.Join(x.Unknown, ", "), whole(x.Unsupported), whole(p.Evaluated)))
 			}
 		}
 	}

@@ -34,19 +34,34 @@ func (r *Report) writeText(w io.Writer) error {
 	var b strings.Builder
 	b.WriteString(r.Inputs.text() + "\n")
 	for i := range r.Pools {
-		if p := &r.Pools[i]; p.Evaluated > 0 || pairs(p.Excluded) != "" {
+		if p := &r.Pools[i]; p.shown() {
 			p.writeText(&b)
 		}
 	}
 	for _, n := range r.Notes {
 		fmt.Fprintf(&b, "\nnote: %s\n", n)
 	}
-	if r.Verdict() {
-		fmt.Fprintf(&b, "\n%s\n", openLoop)
+	if line := r.closing(); line != "" {
+		fmt.Fprintf(&b, "\n%s\n", line)
 	}
 	_, err := io.WriteString(w, b.String())
 	return err
 }
+
+// closing is the last sentence: how far the numbers reach, or that there are
+// none. Refusals stand with their pools.
+func (r *Report) closing() string {
+	switch {
+	case r.Verdict():
+		return openLoop
+	case !slices.ContainsFunc(r.Pools, func(p Pool) bool { return p.shown() }):
+		return "no verdict: the input holds no decision that can be evaluated."
+	}
+	return ""
+}
+
+// shown says whether there is anything to say about a pool.
+func (p *Pool) shown() bool { return p.Evaluated > 0 || pairs(p.Excluded) != "" }
 
 // text says in a sentence what was read.
 func (in *Inputs) text() string {
@@ -55,7 +70,7 @@ func (in *Inputs) text() string {
 		files = fmt.Sprintf("%d files", in.Files)
 	}
 	s := fmt.Sprintf("%s decisions in %s lines of %s; %s lines of other kinds",
-		count(float64(in.Decisions)), count(float64(in.Lines)), files, count(float64(in.IgnoredLines)))
+		whole(in.Decisions), whole(in.Lines), files, whole(in.IgnoredLines))
 	if lost := pairs(in.Undecodable); lost != "" {
 		s += "; not decodable: " + lost
 	}
@@ -64,7 +79,7 @@ func (in *Inputs) text() string {
 
 // Heading says in words what the pool's numbers rest on.
 func (p *Pool) Heading() string {
-	s := fmt.Sprintf("%s selections evaluated; %s", count(float64(p.Evaluated)), basisText(&p.Fidelity))
+	s := fmt.Sprintf("%s selections evaluated; %s", whole(p.Evaluated), basisText(&p.Fidelity))
 	if causes := pairs(p.Fidelity.Causes); causes != "" {
 		s += ", not reproduced: " + causes
 	}
@@ -100,8 +115,10 @@ func (p *Pool) writeText(b *strings.Builder) {
 		fmt.Fprintf(t, "%s\t\n", strings.Join(row, "\t"))
 	}
 	t.Flush() // a strings.Builder never fails
-	b.WriteString("\n")
-	for _, line := range p.Verdicts() {
+	for i, line := range p.Verdicts() {
+		if i == 0 {
+			b.WriteString("\n")
+		}
 		fmt.Fprintf(b, "%s\n", line)
 	}
 }
@@ -124,15 +141,15 @@ func (r *Report) writeMarkdown(w io.Writer) error {
 	var b strings.Builder
 	fmt.Fprintf(&b, "# Shadow evaluation\n\n%s.\n", r.Inputs.text())
 	for i := range r.Pools {
-		if p := &r.Pools[i]; p.Evaluated > 0 || pairs(p.Excluded) != "" {
+		if p := &r.Pools[i]; p.shown() {
 			p.writeMarkdown(&b)
 		}
 	}
 	for _, n := range r.Notes {
 		fmt.Fprintf(&b, "\n> %s\n", n)
 	}
-	if r.Verdict() {
-		fmt.Fprintf(&b, "\n%s\n", openLoop)
+	if line := r.closing(); line != "" {
+		fmt.Fprintf(&b, "\n%s\n", line)
 	}
 	_, err := io.WriteString(w, b.String())
 	return err
@@ -146,8 +163,10 @@ func (p *Pool) writeMarkdown(b *strings.Builder) {
 			b.WriteString("| --- |" + strings.Repeat(" ---: |", len(row)-1) + "\n")
 		}
 	}
-	b.WriteString("\n")
-	for _, line := range p.Verdicts() {
+	for i, line := range p.Verdicts() {
+		if i == 0 {
+			b.WriteString("\n")
+		}
 		fmt.Fprintf(b, "* %s\n", line)
 	}
 }

@@ -40,6 +40,8 @@ type Scorer interface {
 	// Fidelity compares the live costs with the recorded ones; checked is
 	// false if nothing was recorded.
 	Fidelity(liveCosts []float64) (cause decision.Cause, checked bool)
+	// Basis returns what Fidelity compares.
+	Basis() decision.Basis
 }
 
 // Exclusion says why a decision is in no counter.
@@ -88,6 +90,7 @@ type Evaluation struct {
 	Exclusion Exclusion
 	Cause     decision.Cause
 	Checked   bool
+	Basis     decision.Basis
 	// Effects has an element per policy, unless the decision was excluded.
 	Effects []Effect
 }
@@ -112,7 +115,7 @@ func NewEvaluator(s Scorer, policies int) *Evaluator {
 // Evaluate re-scores a decision under every policy. The result is valid until
 // the next call.
 func (v *Evaluator) Evaluate(d *decision.Decision) *Evaluation {
-	v.e.Decision, v.e.Cause, v.e.Checked = d, decision.Reproduced, false
+	v.e.Decision, v.e.Cause, v.e.Checked, v.e.Basis = d, decision.Reproduced, false, decision.BasisNone
 	v.e.Exclusion = v.evaluate(d)
 	return &v.e
 }
@@ -138,6 +141,7 @@ func (v *Evaluator) evaluate(d *decision.Decision) Exclusion {
 		}
 		if p == 0 {
 			v.e.Cause, v.e.Checked = v.scorer.Fidelity(v.costs)
+			v.e.Basis = v.scorer.Basis()
 			v.e.Effects[p] = v.effectOf(d, selected)
 			continue
 		}

@@ -44,7 +44,9 @@ type Pool struct {
 	Excluded  [exclusionCount]uint64
 	// Checked and Mismatches describe fidelity; Mismatches is indexed by
 	// [decision.Cause], its first element counts what was reproduced.
+	// Bases counts the checked decisions by what was compared.
 	Checked    uint64
+	Bases      [decision.BasisCount]uint64
 	Mismatches [decision.CauseCount]uint64
 	// RequestBlocks sums the prompts; UnknownRequestBlocks counts those of
 	// unknown length, which add nothing to it nor to missing blocks.
@@ -90,6 +92,7 @@ func (t *Totals) Add(e *Evaluation) {
 	}
 	if e.Checked {
 		p.Checked++
+		p.Bases[e.Basis]++
 		p.Mismatches[e.Cause]++
 	}
 	for i := range e.Effects {
@@ -117,6 +120,9 @@ func (p *Pool) merge(o *Pool) {
 	p.Checked += o.Checked
 	p.RequestBlocks += o.RequestBlocks
 	p.UnknownRequestBlocks += o.UnknownRequestBlocks
+	for i := range p.Bases {
+		p.Bases[i] += o.Bases[i]
+	}
 	for i := range p.Excluded {
 		p.Excluded[i] += o.Excluded[i]
 	}

@@ -14,6 +14,7 @@ import (
 
 func newAnalyze() *cobra.Command {
 	var policies policyFlags
+	var fleet twinFlags
 	var format string
 	var minFidelity float64
 	c := &cobra.Command{
@@ -27,6 +28,7 @@ what was recorded; below --min-fidelity it gives no verdict and exits with 1.
 
 ` + inputHelp,
 		Example: `  kvshadow analyze router.log --policies policies.yaml
+  kvshadow analyze trace.jsonl router.log --gpu-blocks 16384 --policies policies.yaml
   kvshadow analyze 'router.log*' -o json | jq '.pools[].policies'
   kubectl logs deploy/frontend | kvshadow analyze - --policies policies.yaml -o markdown`,
 		Args: inputArgs,
@@ -37,12 +39,16 @@ what was recorded; below --min-fidelity it gives no verdict and exits with 1.
 			if !(minFidelity >= 0 && minFidelity <= 1) {
 				return fmt.Errorf("--min-fidelity %v: must be between 0 and 1", minFidelity)
 			}
+			opts, err := fleet.options()
+			if err != nil {
+				return err
+			}
 			list, err := policies.load(c.ErrOrStderr())
 			if err != nil {
 				return err
 			}
 			engine := analyzer.NewEngine(list)
-			in, err := readInputs(c, args, func(d *decision.Decision) { engine.Evaluate(d) })
+			in, err := readInputs(c, args, opts, func(d *decision.Decision) { engine.Evaluate(d) })
 			if err != nil {
 				return err
 			}
@@ -57,6 +63,7 @@ what was recorded; below --min-fidelity it gives no verdict and exits with 1.
 		},
 	}
 	policies.add(c)
+	fleet.add(c)
 	c.Flags().StringVarP(&format, "output", "o", "text", "`FORMAT` of the report: "+strings.Join(report.Formats, ", "))
 	c.Flags().Float64Var(&minFidelity, "min-fidelity", report.DefaultMinFidelity, "`SHARE` of reproduced decisions below which no verdict is given, 0 to 1")
 	return c

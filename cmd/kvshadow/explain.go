@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 
 	"github.com/spf13/cobra"
@@ -12,6 +13,7 @@ import (
 
 func newExplain() *cobra.Command {
 	var policies policyFlags
+	var fleet twinFlags
 	var id string
 	c := &cobra.Command{
 		Use:   "explain INPUT... --request ID [--policies FILE]",
@@ -26,12 +28,19 @@ request has two decisions, prefill and decode.
   kvshadow explain router.log --request $ID --policies policies.yaml`,
 		Args: inputArgs,
 		RunE: func(c *cobra.Command, args []string) error {
+			if id == "" {
+				return errors.New("--request: is empty, and decisions without an id can't be told apart")
+			}
+			opts, err := fleet.options()
+			if err != nil {
+				return err
+			}
 			list, err := policies.load(c.ErrOrStderr())
 			if err != nil {
 				return err
 			}
 			var found []*decision.Decision
-			in, err := readInputs(c, args, func(d *decision.Decision) {
+			in, err := readInputs(c, args, opts, func(d *decision.Decision) {
 				if d.RequestID == id {
 					found = append(found, d)
 				}
@@ -46,6 +55,7 @@ request has two decisions, prefill and decode.
 		},
 	}
 	policies.add(c)
+	fleet.add(c)
 	c.Flags().StringVar(&id, "request", "", "`ID` of the request")
 	if err := c.MarkFlagRequired("request"); err != nil {
 		panic(err) // the flag was defined above

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -16,20 +17,27 @@ import (
 	"github.com/kvshadow/kvshadow/analyzer/input"
 	"github.com/kvshadow/kvshadow/analyzer/report"
 	"github.com/kvshadow/kvshadow/analyzer/router/dynamo"
+	"github.com/kvshadow/kvshadow/analyzer/twin"
 )
 
 const inputHelp = `INPUT is a file, a glob, or - for standard input; gzip and zstd are recognised
 by content. Several inputs are merged by time. Lines may be the router's JSONL
-or human-readable log (Dynamo 1.3 to 1.5, with or without colours), or
-kvshadow.decision.v1 records; other lines are ignored and counted.`
+or human-readable log (Dynamo 1.3 to 1.5 with candidate rows, 1.6 for the
+winners' costs), its request traces (any release), from which decisions are
+rebuilt, or kvshadow.decision.v1 records; other lines are ignored and counted.`
 
 // maxWarnings bounds what a broken input prints; the counts are complete.
 const maxWarnings = 10
 
 // readInputs decodes the inputs of a verb, with progress on a terminal and the
 // first problems on standard error.
-func readInputs(c *cobra.Command, args []string, emit func(*decision.Decision)) (in report.Inputs, err error) {
-	files, err := input.Open(args, c.InOrStdin())
+func readInputs(c *cobra.Command, args []string, t twin.Options, emit func(*decision.Decision)) (in report.Inputs, err error) {
+	defer func() {
+		if c.Context().Err() != nil {
+			err = errors.New("interrupted before the end of the input; nothing is reported")
+		}
+	}()
+	files, err := input.Open(args, &interruptible{ctx: c.Context(), r: c.InOrStdin()})
 	if err != nil {
 		return in, err
 	}
@@ -37,7 +45,7 @@ func readInputs(c *cobra.Command, args []string, emit func(*decision.Decision)) 
 	stop := progress(c.ErrOrStderr(), files)
 	defer stop()
 	warnings := 0
-	in, err = analyzer.Read(c.Context(), files, emit, func(at input.Position, err error) {
+	in, err = analyzer.Read(c.Context(), files, t, emit, func(at input.Position, err error) {
 		switch warnings++; {
 		case warnings <= maxWarnings:
 			fmt.Fprintf(c.ErrOrStderr(), "%s: %s\n", at, err)
@@ -45,10 +53,52 @@ func readInputs(c *cobra.Command, args []string, emit func(*decision.Decision)) 
 			fmt.Fprintln(c.ErrOrStderr(), "more lines like these are counted, not shown")
 		}
 	})
-	if err != nil {
-		return in, fmt.Errorf("stopped before the end of the input: %w", err)
+	return in, err
+}
+
+// interruptible is a reader whose Read ends with its context, even while r has
+// nothing to say: a pipe or terminal can't be woken otherwise.
+type interruptible struct {
+	ctx  context.Context
+	r    io.Reader
+	buf  []byte
+	rest []byte // of buf, read and not yet handed on
+	err  error  // that came with rest
+}
+
+func (i *interruptible) Read(p []byte) (int, error) {
+	if len(i.rest) == 0 && i.err == nil {
+		i.fill()
 	}
-	return in, nil
+	n := copy(p, i.rest)
+	i.rest = i.rest[n:]
+	if len(i.rest) > 0 {
+		return n, nil
+	}
+	return n, i.err
+}
+
+// fill reads in a goroutine of its own. If the context ends first the
+// goroutine keeps the buffer and stays behind; the process ends soon.
+func (i *interruptible) fill() {
+	if i.buf == nil {
+		i.buf = make([]byte, 256<<10)
+	}
+	type result struct {
+		n   int
+		err error
+	}
+	done := make(chan result, 1)
+	go func() {
+		n, err := i.r.Read(i.buf)
+		done <- result{n, err}
+	}()
+	select {
+	case r := <-done:
+		i.rest, i.err = i.buf[:r.n], r.err
+	case <-i.ctx.Done():
+		i.err = i.ctx.Err()
+	}
 }
 
 // progress shows how much is read while stderr is a terminal.

@@ -4,16 +4,20 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
 	"os/signal"
 	"syscall"
+
+	"github.com/kvshadow/kvshadow/analyzer/router/dynamo"
 )
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
+	context.AfterFunc(ctx, stop) // a second signal ends the process at once
 	os.Exit(run(ctx, os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
 }
 
@@ -29,7 +33,9 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 	if err == nil {
 		return 0
 	}
-	if msg := err.Error(); msg != "" {
+	if problems, ok := errors.AsType[dynamo.ProblemList](err); ok {
+		fmt.Fprintln(stderr, problems) // file:line:column: first, as editors and CI read it
+	} else if msg := err.Error(); msg != "" {
 		fmt.Fprintf(stderr, "kvshadow: %s\n", msg)
 	}
 	return exitCode(err)

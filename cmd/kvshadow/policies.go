@@ -22,16 +22,25 @@ instance is a policy), or the short form:
       - {name: affinity-4, parameters: {prefix_affinity_weight: 4}}
       - {name: scale-4,    parameters: {prefill_load_scale: 4}}
 
-Parameters: ` + strings.Join(dynamo.ParameterNames(), ", ") + `.
+Parameters:
+    ` + strings.Join(dynamo.ParameterNames(), "\n    ") + `
 docs/policies.md describes each with its unit, range and default.`,
-		Args: cobra.NoArgs,
-		RunE: func(c *cobra.Command, _ []string) error { return c.Help() },
+		Example: "  kvshadow policies validate policies.yaml",
+		Args:    noArgs,
+
+		SuggestionsMinimumDistance: 2,
+		RunE:                       func(c *cobra.Command, _ []string) error { return c.Help() },
 	}
 	c.AddCommand(&cobra.Command{
 		Use:     "validate FILE",
 		Short:   "Check a policies file and list its policies",
 		Example: "  kvshadow policies validate policies.yaml",
-		Args:    cobra.ExactArgs(1),
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) != 1 {
+				return fmt.Errorf("name one policies file; %d are given", len(args))
+			}
+			return nil
+		},
 		RunE: func(c *cobra.Command, args []string) error {
 			p, err := dynamo.LoadPolicies(args[0])
 			if err != nil {

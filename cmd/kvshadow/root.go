@@ -2,6 +2,8 @@ package main
 
 import (
 	"errors"
+	"fmt"
+	"strings"
 
 	"github.com/spf13/cobra"
 )
@@ -23,11 +25,28 @@ func newRoot() *cobra.Command {
 		Long:          longHelp,
 		SilenceUsage:  true,
 		SilenceErrors: true,
-		Args:          cobra.NoArgs,
+		Args:          noArgs,
 		RunE:          func(c *cobra.Command, _ []string) error { return c.Help() },
+
+		SuggestionsMinimumDistance: 2,
 	}
 	root.AddCommand(newAnalyze(), newExplain(), newPolicies(), newServe(), newVersion())
 	return root
+}
+
+// noArgs refuses arguments: for a verb with sub-commands they are unknown ones.
+func noArgs(c *cobra.Command, args []string) error {
+	switch {
+	case len(args) == 0:
+		return nil
+	case !c.HasAvailableSubCommands():
+		return fmt.Errorf("%s takes no arguments, is given %q", c.CommandPath(), args[0])
+	}
+	hint := fmt.Sprintf("see %s --help", c.CommandPath())
+	if names := c.SuggestionsFor(args[0]); len(names) > 0 {
+		hint = fmt.Sprintf("did you mean %s?", strings.Join(names, " or "))
+	}
+	return fmt.Errorf("unknown command %q for %q: %s", args[0], c.CommandPath(), hint)
 }
 
 // errFailed ends a run whose output already says what failed.

@@ -27,6 +27,8 @@ const drainTime = 10 * time.Second
 // serveFlags are the flags of the serve verb.
 type serveFlags struct {
 	policies  policyFlags
+	fleet     twinFlags
+	wait      time.Duration
 	sources   []string
 	demo      bool
 	startAt   string
@@ -55,19 +57,23 @@ A SOURCE is one of
   stdin:     standard input
   http:      batches of kvshadow.decision.v1 records, POSTed to
              /api/v1/decisions as NDJSON (gzip and zstd bodies are taken)
+  nats://HOST:PORT/SUBJECT
+             request traces, from a JetStream stream if one holds the subject
 
 On SIGTERM or Ctrl-C the sources stop, what is queued is evaluated, and open
 requests finish.`,
 		Example: `  kvshadow serve --demo
   kvshadow serve --source 'file:/var/log/dynamo/frontend*.log' --policies policies.yaml
   kubectl logs -f deploy/frontend | kvshadow serve --source stdin: --web.listen-address :9871`,
-		Args: cobra.NoArgs,
+		Args: noArgs,
 		RunE: func(c *cobra.Command, _ []string) error { return f.serve(c) },
 	}
 	f.policies.add(c)
-	c.Flags().StringArrayVar(&f.sources, "source", nil, "`SOURCE` of decisions, file:GLOB, stdin: or http: (repeatable)")
-	c.Flags().BoolVar(&f.demo, "demo", false, "play an embedded capture of a real router, over and over")
-	c.Flags().StringVar(&f.startAt, "start-at", "beginning", "where to start in files that exist at start-up: `beginning` or end")
+	f.fleet.add(c)
+	c.Flags().DurationVar(&f.wait, "trace-wait", 30*time.Second, "`TIME` for which a decision waits for the traces of requests that began before it; at least as long as most requests take")
+	c.Flags().StringArrayVar(&f.sources, "source", nil, "`SOURCE` of decisions, file:GLOB, stdin:, http: or nats://HOST:PORT/SUBJECT (repeatable)")
+	c.Flags().BoolVar(&f.demo, "demo", false, "play embedded captures of real routers, over and over")
+	c.Flags().StringVar(&f.startAt, "start-at", "beginning", "`PLACE` where to start in files that exist at start-up: beginning or end")
 	c.Flags().StringArrayVar(&f.listen, "web.listen-address", []string{":9871"}, "`ADDRESS` to listen on (repeatable)")
 	c.Flags().BoolVar(&f.socket, "web.systemd-socket", false, "listen on the sockets that systemd passes instead")
 	c.Flags().StringVar(&f.config, "web.config.file", "", "`FILE` with TLS and authentication settings, in the format of exporter-toolkit")
@@ -86,12 +92,15 @@ func (f *serveFlags) serve(c *cobra.Command) error {
 	if err != nil {
 		return err
 	}
+	if err := web.Validate(f.config); err != nil {
+		return fmt.Errorf("--web.config.file: %w", err)
+	}
 	service, err := exporter.New(opts)
 	if err != nil {
 		return err
 	}
 	if f.demo {
-		log.Info("demo: playing a recorded log of a real Dynamo 1.5.1 router with mock workers, over and over")
+		log.Info("demo: playing recorded logs of real Dynamo 1.5.1 routers with mock workers, over and over")
 	}
 	ctx, cancel := context.WithCancel(c.Context())
 	defer cancel()
@@ -139,7 +148,7 @@ func (f *serveFlags) options(c *cobra.Command, log *slog.Logger) (exporter.Optio
 		return opts, fmt.Errorf("--start-at %q: allowed are beginning and end", f.startAt)
 	}
 	if len(f.sources) == 0 && !f.demo {
-		return opts, errors.New("no source: give at least one --source (file:GLOB, stdin: or http:), or --demo")
+		return opts, errors.New("no source: give at least one --source (file:GLOB, stdin:, http: or nats://HOST:PORT/SUBJECT), or --demo")
 	}
 	for _, text := range f.sources {
 		spec, err := source.Parse(text)
@@ -148,17 +157,32 @@ func (f *serveFlags) options(c *cobra.Command, log *slog.Logger) (exporter.Optio
 		}
 		opts.Sources = append(opts.Sources, spec)
 	}
+	t, err := f.fleet.options()
+	if err != nil {
+		return opts, err
+	}
+	if f.wait <= 0 {
+		return opts, fmt.Errorf("--trace-wait %s: must be longer than 0", f.wait)
+	}
+	opts.Twin, opts.Twin.Wait = t, f.wait
 	opts.Policies = func() ([]dynamo.Policy, error) { return f.policies.load(c.ErrOrStderr()) }
 	if f.demo && f.policies.file == "" {
-		opts.Policies = demoPolicies
+		opts.Policies = func() ([]dynamo.Policy, error) { return demoPolicies(f.policies.live) }
 	}
 	return opts, nil
 }
 
-func demoPolicies() ([]dynamo.Policy, error) {
+// demoPolicies returns the policies that come with the demo; live is the name of
+// the one to take for the router's, if not empty.
+func demoPolicies(live string) ([]dynamo.Policy, error) {
 	p, err := dynamo.ParsePolicies("demo/policies.yaml", demo.Policies)
 	if err != nil {
 		return nil, err
+	}
+	if live != "" {
+		if err := p.SetLive(live); err != nil {
+			return nil, fmt.Errorf("--live: %w", err)
+		}
 	}
 	return p.Policies(), nil
 }

@@ -3,7 +3,6 @@ package dynamo
 import (
 	"errors"
 	"fmt"
-	"maps"
 	"math"
 	"slices"
 
@@ -31,12 +30,13 @@ type columns struct {
 	missing   []float64
 	load      []float64 // decode cost + active prefill blocks
 	taint     []float64
+	names     []string // of the preferred taints
 
 	hasTiers, hasShared, hasExcess, hasTaint bool
 	isDecode, tracks, loadOnly               bool
 	blocksOnly                               bool // raw came in blocks, not in tokens
 	selected                                 int  // row of the recorded worker, or -1
-	recorded                                 bool // the source recorded a cost
+	recordedRows                             bool // the source recorded candidates' costs
 	// Half a unit in the last place of the inputs; 0 where they are exact.
 	rawError, deviceError, decayError float64
 }
@@ -61,7 +61,7 @@ func (c *columns) fill(d *decision.Decision, live Params) error {
 		if x.Key == d.Selected {
 			c.selected = row
 		}
-		c.recorded = c.recorded || x.Recorded.CostBlocks.Set
+		c.recordedRows = c.recordedRows || x.Recorded.CostBlocks.Set
 		c.fillOverlap(row, d, x, live)
 		c.fillLoad(row, d, x, live)
 	}
@@ -86,7 +86,7 @@ func (c *columns) reset(d *decision.Decision) {
 	c.tracks, c.loadOnly = d.TracksPrefill, d.LoadOnly
 	c.hasTiers, c.hasShared, c.hasTaint, c.blocksOnly = false, false, false, false
 	c.rawError, c.deviceError = 0, 0
-	c.selected, c.recorded = -1, d.SelectedCostBlocks.Set
+	c.selected, c.recordedRows = -1, false
 }
 
 // eligible applies the router's tests; a pin leaves only the pinned rank.
@@ -241,10 +241,14 @@ func (c *columns) fillTaints(d *decision.Decision) {
 		return
 	}
 	c.hasTaint = true
-	names := slices.Sorted(maps.Keys(d.PreferredTaints)) // one order of addition
+	c.names = c.names[:0]
+	for name := range d.PreferredTaints {
+		c.names = append(c.names, name)
+	}
+	slices.Sort(c.names) // one order of addition
 	for row, i := range c.index {
 		sum := 0.0
-		for _, n := range names {
+		for _, n := range c.names {
 			if slices.Contains(d.Candidates[i].Taints, n) {
 				sum += float64(d.PreferredTaints[n])
 			}

@@ -24,7 +24,7 @@ func (c *columns) costs(p *Params, dst []float64) (sum float64) {
 	if c.hasTaint {
 		sum = 0
 		for i, t := range c.taint[:len(dst)] {
-			dst[i] *= t
+			dst[i] = float64(dst[i] * t)
 			sum += dst[i]
 		}
 	}

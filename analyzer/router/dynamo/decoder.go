@@ -2,6 +2,7 @@ package dynamo
 
 import (
 	"errors"
+	"time"
 
 	"github.com/kvshadow/kvshadow/analyzer/decision"
 )
@@ -27,21 +28,28 @@ const (
 	WinnerWithoutRows
 	// WinnerNotInRows: the selected worker has no row.
 	WinnerNotInRows
+	// InvalidTrace: a request trace's record with fields that can't be read.
+	InvalidTrace
+	// TraceWithoutReplay: a record without the prompt's block hashes.
+	TraceWithoutReplay
 	reasonCount
 )
 
 var reasonNames = [reasonCount]string{"truncated", "malformed", "unknown_formula", "unknown_worker_type",
-	"rows_without_winner", "winner_without_rows", "winner_not_in_rows"}
+	"rows_without_winner", "winner_without_rows", "winner_not_in_rows",
+	"invalid_trace", "trace_without_replay"}
 
 // String returns the label value.
 func (r Reason) String() string { return reasonNames[r] }
 
-// The bounds of what a Decoder remembers. Their unit is router messages: the
-// router writes the messages of one choice within a millisecond, so thousands
-// of later messages mean that the missing one never comes, whatever the clock
-// says.
+// The bounds of what a Decoder remembers, in router messages and in the log's
+// own time. The router writes the messages of one choice within a millisecond,
+// so thousands of later messages mean that the missing one never comes, whatever
+// the clock says; and a later choice by more than a second means it too, however
+// few messages there are.
 const (
 	joinWindow  = 1024
+	joinTime    = time.Second
 	groupWindow = 8192
 	maxInputs   = 16384
 )
@@ -55,11 +63,22 @@ const (
 // Its memory is bounded: at most 8,192 open and 1,024 finished decisions, and
 // the prompt lengths of the last 16,384 requests.
 type Decoder struct {
+	// Selection, if set, takes the selections that came without candidate
+	// rows, which then don't count as undecodable.
+	Selection func(*decision.Selection)
+	// Lifecycle, if set, takes the requests that traces tell of; otherwise
+	// traces are ignored.
+	Lifecycle func(*decision.Lifecycle)
+	// Capacity, if set, takes the KV capacity of a rank, in blocks, whenever
+	// the log tells it.
+	Capacity func(rank decision.Key, blocks int)
+
 	emit     func(*decision.Decision)
 	counts   [reasonCount]uint64
 	messages uint64 // router messages so far: the decoder's clock
 	f        fields
 	plain    []byte
+	traces   traceDecoder
 	lastID   string
 
 	groups  map[groupKey]*group // rows that wait for their selection
@@ -69,6 +88,7 @@ type Decoder struct {
 	inputs  map[string]input
 	inputID fifo[string]
 	roles   map[uint64]decision.WorkerType // of workers in rows without ids
+	newest  time.Time                      // of the selections
 	// lastBest is the newest selection known to be tracked.
 	lastBest uint64
 }
@@ -129,10 +149,14 @@ func (d *Decoder) Undecodable(f func(reason string, n uint64)) {
 // Line takes one line, without its end, and says whether it was one of the
 // router's messages. The line may be reused afterwards.
 func (d *Decoder) Line(stream uint64, line []byte) bool {
-	k, object, rest := classify(line)
+	if d.Lifecycle != nil && isTrace(line) {
+		return d.trace(line)
+	}
+	k, object := classify(line)
 	if k == kindNone {
 		return false
 	}
+	var rest []byte
 	if object != nil {
 		if err := d.f.parseObject(object); err != nil {
 			if errors.Is(err, errTruncated) {
@@ -155,6 +179,22 @@ func (d *Decoder) Line(stream uint64, line []byte) bool {
 	return true
 }
 
+// trace takes a record of a request trace. Tool events and payloads are none of
+// ours.
+func (d *Decoder) trace(line []byte) bool {
+	l, skip, err := d.traces.decode(line)
+	switch {
+	case err != nil:
+		return d.lose(InvalidTrace)
+	case skip == "without_replay":
+		return d.lose(TraceWithoutReplay)
+	case skip != "":
+		return false
+	}
+	d.Lifecycle(l)
+	return true
+}
+
 func (d *Decoder) lose(r Reason) bool {
 	d.counts[r]++
 	return true
@@ -169,7 +209,7 @@ func (d *Decoder) message(k kind, stream uint64, text []byte, readable bool) {
 		if readable {
 			d.f.parseReadable(rest)
 		}
-		ok = ok && (len(rest) == 0 || readable && rest[0] == ' ')
+		ok = ok && (len(rest) == 0 || readable && fieldsFollow(rest))
 		d.row(stream, r, ok)
 	case kindSelected:
 		sel, rest, ok := parseSelection(text)
@@ -239,7 +279,10 @@ func (d *Decoder) requestID() []byte {
 
 // expire hands on what has waited long enough.
 func (d *Decoder) expire() {
-	for d.ready.len() > 0 && d.messages-d.ready.first().at > joinWindow {
+	for d.ready.len() > 0 {
+		if p := d.ready.first(); d.messages-p.at <= joinWindow && d.newest.Sub(p.d.Time) <= joinTime {
+			break
+		}
 		d.release(d.ready.pop())
 	}
 	for d.oldest.len() > 0 && d.messages-d.oldest.first().at > groupWindow {
@@ -276,6 +319,7 @@ func (d *Decoder) abandon(ref groupRef) {
 	case len(g.rows) == 1 && g.rows[0].pinned && known:
 		x := build(g.rows, selection{Key: g.rows[0].Key}, role, pool)
 		x.RequestID = ref.key.id
+		d.length(x)
 		d.ready.push(&pending{d: x, at: d.messages})
 	default:
 		d.lose(RowsWithoutWinner)

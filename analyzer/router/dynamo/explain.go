@@ -119,6 +119,7 @@ type flipSearch struct {
 
 func (x *flipSearch) nearest() (best decision.Flip, found bool) {
 	from := *x.weight(&x.p)
+	winner := 0
 	for j := range x.c.index {
 		if j == x.pick {
 			continue
@@ -126,13 +127,28 @@ func (x *flipSearch) nearest() (best decision.Flip, found bool) {
 		points := x.breakpoints(j)
 		for _, increase := range [...]bool{true, false} {
 			at, ok := x.cross(j, from, points, increase)
-			if ok && (!found || math.Abs(at-from) < math.Abs(best.At-from)) {
-				best = decision.Flip{From: from, At: at, Increase: increase, Winner: x.d.Candidates[x.c.index[j]].Key}
-				found = true
+			f := decision.Flip{From: from, At: at, Increase: increase, Winner: x.d.Candidates[x.c.index[j]].Key}
+			if ok && (!found || x.nearer(f, j, best, winner)) {
+				best, winner, found = f, j, true
 			}
 		}
 	}
 	return best, found
+}
+
+// nearer says whether f, at which j overtakes, is to be preferred to best. If
+// both overtake at the same value, the one that costs less beyond it wins.
+func (x *flipSearch) nearer(f decision.Flip, j int, best decision.Flip, winner int) bool {
+	room := max(1, f.At)
+	d := math.Abs(f.At-f.From) - math.Abs(best.At-best.From)
+	if math.Abs(d) > 1e-9*room || f.Increase != best.Increase {
+		return d < 0
+	}
+	beyond := f.At + 1e-6*room
+	if !f.Increase {
+		beyond = max(0, f.At-1e-6*room)
+	}
+	return x.difference(j, beyond) < x.difference(winner, beyond)
 }
 
 // difference is the cost of j minus that of the pick at a value of the weight.
@@ -243,8 +259,15 @@ func (c *columns) decayClamp(p *Params, i int) float64 {
 	return (p.OverlapScoreCredit*c.device[i]/left - 1) / c.excess[i]
 }
 
-// decayExtremum is where d/dk of device/(1+k*excess) is equal for both.
+// decayExtremum is where d/dk of taint*device/(1+k*excess) is equal for both.
 func (c *columns) decayExtremum(i, j int) float64 {
-	a, b := math.Sqrt(c.device[i]*c.excess[i]), math.Sqrt(c.device[j]*c.excess[j])
+	slope := func(i int) float64 {
+		taint := 1.0
+		if c.hasTaint {
+			taint = c.taint[i]
+		}
+		return math.Sqrt(taint * c.device[i] * c.excess[i])
+	}
+	a, b := slope(i), slope(j)
 	return (b - a) / (a*c.excess[j] - b*c.excess[i])
 }

@@ -12,8 +12,11 @@ import (
 // router's own count of lost blocks. checked is false if the decision has
 // nothing recorded to compare with.
 func (s *Scorer) Fidelity(live []float64) (cause decision.Cause, checked bool) {
-	if !s.cols.recorded {
+	if s.Basis() == decision.BasisNone {
 		return decision.Reproduced, false
+	}
+	if cause = s.checkOverlap(); cause != decision.Reproduced {
+		return cause, true
 	}
 	if cause = s.checkWeights(); cause != decision.Reproduced {
 		return cause, true
@@ -28,6 +31,33 @@ func (s *Scorer) Fidelity(live []float64) (cause decision.Cause, checked bool) {
 		return cause, true
 	}
 	return s.checkLost(), true
+}
+
+// Basis returns what the prepared decision's fidelity can be measured on.
+func (s *Scorer) Basis() decision.Basis {
+	switch {
+	case s.cols.recordedRows:
+		return decision.BasisRows
+	case s.d.SelectedCostBlocks.Set:
+		return decision.BasisWinner
+	case s.d.RecordedOverlapBlocks.Set:
+		return decision.BasisHitRate
+	}
+	return decision.BasisNone
+}
+
+// checkOverlap compares the recorded worker's overlap with the router's own
+// figure, which a hit rate gives back exactly but for rounding.
+func (s *Scorer) checkOverlap() decision.Cause {
+	want := s.d.RecordedOverlapBlocks
+	const rounding = 0.01
+	switch {
+	case !want.Set || math.Abs(s.cols.effective[s.cols.selected]-want.Value) <= rounding:
+		return decision.Reproduced
+	case s.d.Unknown.Has(decision.UnknownCapacity):
+		return decision.CapacityUnknown
+	}
+	return decision.StaleState
 }
 
 // checkWeights compares the weights that the source printed with the live
@@ -84,6 +114,10 @@ func (s *Scorer) checkWinner(live []float64) decision.Cause {
 		return decision.Taint
 	case near(got, want.Value, s.d.CostToleranceBlocks):
 		return decision.Rounding
+	case s.d.Unknown.Has(decision.UnknownCapacity):
+		return decision.CapacityUnknown
+	case s.d.Rebuilt && s.d.RecordedOverlapBlocks.Set: // which came out right
+		return decision.Load
 	}
 	return decision.StaleState
 }
@@ -99,6 +133,9 @@ func isTaint(ratio float64) bool {
 func (s *Scorer) checkChoice(live []float64) decision.Cause {
 	if s.policies[0].Params.RouterTemperature > 0 || live[s.cols.selected] <= slices.Min(live)+s.Tolerance(0) {
 		return decision.Reproduced
+	}
+	if s.d.Rebuilt {
+		return decision.StaleState // of another candidate
 	}
 	return decision.Softmax
 }

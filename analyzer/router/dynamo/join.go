@@ -75,7 +75,8 @@ func (g *group) has(k decision.Key) bool {
 
 // selected ends a choice.
 func (d *Decoder) selected(stream uint64, sel selection, ok bool) {
-	ok = ok && d.completeSelection(&sel)
+	complete := d.completeSelection(&sel) // also where the text was wrong: the role finds the rows
+	ok = ok && complete
 	role, pool, known := roleOf(sel.workerType)
 	key := groupKey{id: d.intern(d.requestID()), role: internRole(sel.workerType)}
 	g := d.groups[key]
@@ -83,19 +84,22 @@ func (d *Decoder) selected(stream uint64, sel selection, ok bool) {
 		key = groupKey{stream: stream} // rows without ids, up to 1.3, or of the decode form
 		g = d.groups[key]
 	}
+	if ok {
+		d.capacity(sel.Key)
+	}
 	switch {
 	case !ok:
 		d.lose(Malformed)
 	case !known:
 		d.lose(UnknownWorkerType)
 	case g == nil || len(g.rows) == 0 && !g.poisoned:
-		d.lose(WinnerWithoutRows)
+		d.withoutRows(sel, role, pool)
 		return
 	case g.poisoned:
 		d.lose(UnknownFormula)
 	default:
 		if key.id == "" {
-			g = d.split(key, g, role)
+			g = d.split(key, g, sel.Key, role)
 		}
 		if !g.has(sel.Key) {
 			d.lose(WinnerNotInRows)
@@ -108,6 +112,26 @@ func (d *Decoder) selected(stream uint64, sel selection, ok bool) {
 		if d.groups[key] == g {
 			delete(d.groups, key)
 		}
+	}
+}
+
+// withoutRows hands on a selection that came alone.
+func (d *Decoder) withoutRows(sel selection, role decision.WorkerType, pool string) {
+	id := d.intern(d.requestID())
+	if d.Selection == nil || id == "" || sel.pinned {
+		d.lose(WinnerWithoutRows)
+		return
+	}
+	d.Selection(&decision.Selection{RequestID: id, Time: parseTime(d.f.time), WorkerType: role, Pool: pool,
+		Selected: sel.Key, CostBlocks: sel.cost})
+}
+
+// capacity reads the winner's KV capacity, which is printed as Some(512).
+func (d *Decoder) capacity(rank decision.Key) {
+	text, some := bytes.CutPrefix(d.f.totalKVBlocks, []byte("Some("))
+	blocks, ok := parseUint(bytes.TrimSuffix(text, []byte(")")), 31)
+	if d.Capacity != nil && some && ok && blocks > 0 {
+		d.Capacity(rank, int(blocks))
 	}
 }
 
@@ -143,8 +167,12 @@ func roleOf(workerType []byte) (role decision.WorkerType, pool string, ok bool) 
 
 // split leaves the rows of the other role behind: two routers of one process
 // may print rows without ids at the same moment. Which role a worker has is
-// learned from selections.
-func (d *Decoder) split(key groupKey, g *group, role decision.WorkerType) *group {
+// learned from selections. One that contradicts what was learned shows that
+// roles were learned from such mixed rows, and learning starts again.
+func (d *Decoder) split(key groupKey, g *group, winner decision.Key, role decision.WorkerType) *group {
+	if known, ok := d.roles[winner.WorkerID]; ok && known != role {
+		clear(d.roles)
+	}
 	mine, other := &group{}, &group{}
 	for _, r := range g.rows {
 		if known, ok := d.roles[r.WorkerID]; ok && known != role {
@@ -180,6 +208,20 @@ func (d *Decoder) learn(rows []row, role decision.WorkerType) {
 func (d *Decoder) finish(x *decision.Decision) {
 	x.RequestID = d.intern(d.requestID())
 	x.Time = parseTime(d.f.time)
+	d.length(x)
+	d.tiers(x)
+	p := &pending{d: x, at: d.messages}
+	d.ready.push(p)
+	if x.Time.After(d.newest) || d.newest.Sub(x.Time) > joinTime { // or the clock was set back
+		d.newest = x.Time
+	}
+	if x.RequestID != "" {
+		d.byID[x.RequestID] = p
+	}
+}
+
+// length notes the prompt's length, as far as it is known.
+func (d *Decoder) length(x *decision.Decision) {
 	if in, ok := d.inputs[x.RequestID]; ok {
 		x.InputTokens, x.BlockSizeTokens = in.tokens, in.blockSize
 		x.RequestBlocks = decision.Blocks(in.tokens, in.blockSize)
@@ -187,12 +229,6 @@ func (d *Decoder) finish(x *decision.Decision) {
 	}
 	if x.RequestBlocks == 0 {
 		x.Unknown |= decision.UnknownRequestBlocks
-	}
-	d.tiers(x)
-	p := &pending{d: x, at: d.messages}
-	d.ready.push(p)
-	if x.RequestID != "" {
-		d.byID[x.RequestID] = p
 	}
 }
 

@@ -65,28 +65,28 @@ func kindOf(message []byte) kind {
 
 // classify finds out whether a line can be one of the router's messages,
 // without parsing it. object is the JSON object of the line, or nil for a
-// human-readable line, whose message starts at rest.
-func classify(line []byte) (k kind, object, rest []byte) {
+// human-readable line.
+func classify(line []byte) (k kind, object []byte) {
 	if len(line) == 0 {
-		return kindNone, nil, nil
+		return kindNone, nil
 	}
 	if line[0] != '{' {
 		i := bytes.Index(line, jsonStart) // behind a container runtime's prefix
 		if i < 0 {
-			k, rest = classifyReadable(line)
-			return k, nil, rest
+			k, _ = classifyReadable(line)
+			return k, nil
 		}
 		line = line[i:]
 	}
 	i := bytes.Index(line, messageKey)
 	if i < 0 {
-		return kindNone, nil, nil
+		return kindNone, nil
 	}
 	message := bytes.TrimLeft(line[i+len(messageKey):], " ")
 	if len(message) == 0 || message[0] != '"' {
-		return kindNone, nil, nil
+		return kindNone, nil
 	}
-	return kindOf(message[1:]), line, nil
+	return kindOf(message[1:]), line
 }
 
 func classifyReadable(line []byte) (kind, []byte) {
@@ -115,12 +115,14 @@ func classifyReadable(line []byte) (kind, []byte) {
 // word ("Selected model parser route").
 func isSelection(message []byte) bool {
 	for _, w := range selectedWords {
-		if bytes.HasPrefix(message, w) {
+		if rest, ok := bytes.CutPrefix(message, w); ok && (len(rest) == 0 || !isWord(rest[0])) {
 			return true
 		}
 	}
 	return false
 }
+
+func isWord(c byte) bool { return c == '_' || c|0x20 >= 'a' && c|0x20 <= 'z' }
 
 // fields are the members of a line that the decoder reads. Slices point into
 // the line.
@@ -129,7 +131,7 @@ type fields struct {
 	workerID, dpRank, logit              []byte
 	hostBlocks, diskBlocks               []byte
 	islTokens, blockSize, totalBlocks    []byte
-	lostBlocks                           []byte
+	lostBlocks, totalKVBlocks            []byte
 }
 
 // slot returns where the value of a member belongs, or nil.
@@ -161,6 +163,8 @@ func (f *fields) slot(name []byte) *[]byte {
 		return &f.totalBlocks
 	case "overlap_blocks_lost":
 		return &f.lostBlocks
+	case "total_kv_blocks":
+		return &f.totalKVBlocks
 	}
 	return nil
 }
@@ -195,6 +199,17 @@ func (f *fields) parseObject(b []byte) error {
 	return nil
 }
 
+// fieldsFollow says whether nothing but fields follows a human-readable
+// message: the first word is a name and a value, so no term of the message.
+func fieldsFollow(b []byte) bool {
+	b = bytes.TrimLeft(b, " ")
+	n := 0
+	for n < len(b) && (isWord(b[n]) || n > 0 && (b[n] == '.' || b[n] >= '0' && b[n] <= '9')) {
+		n++
+	}
+	return len(b) == 0 || n > 0 && n < len(b) && b[n] == '='
+}
+
 // parseReadable reads the name=value fields behind a human-readable message.
 func (f *fields) parseReadable(b []byte) {
 	for len(b) > 0 {
@@ -225,7 +240,9 @@ func (f *fields) parseReadable(b []byte) {
 }
 
 // jsonParser walks one JSON text. It reads what the router's logging layer
-// writes, one object of scalars, and skips nested values whole.
+// writes, one object of scalars, and skips nested values whole. It accepts
+// more than JSON: any bare word as a scalar, control characters in strings,
+// and whatever stands in balanced brackets.
 type jsonParser struct {
 	b []byte
 	i int
@@ -240,7 +257,7 @@ func (p *jsonParser) err() error {
 }
 
 func (p *jsonParser) space() {
-	for p.i < len(p.b) && (p.b[p.i] == ' ' || p.b[p.i] == '\t' || p.b[p.i] == '\r') {
+	for p.i < len(p.b) && (p.b[p.i] == ' ' || p.b[p.i] == '\t' || p.b[p.i] == '\r' || p.b[p.i] == '\n') {
 		p.i++
 	}
 }
@@ -286,7 +303,7 @@ func (p *jsonParser) str() ([]byte, bool) {
 }
 
 // value consumes any value and returns the content of a string or the text of
-// a number or literal; nested values are returned as nil.
+// a number or literal; nested values and null are returned as nil.
 func (p *jsonParser) value() ([]byte, bool) {
 	p.space()
 	if p.i >= len(p.b) {
@@ -299,10 +316,14 @@ func (p *jsonParser) value() ([]byte, bool) {
 		return nil, p.skipNested()
 	}
 	start := p.i
-	for p.i < len(p.b) && p.b[p.i] != ',' && p.b[p.i] != '}' && p.b[p.i] != ' ' {
+	for p.i < len(p.b) && p.b[p.i] != ',' && p.b[p.i] != '}' && p.b[p.i] > ' ' {
 		p.i++
 	}
-	return p.b[start:p.i], p.i > start && p.i < len(p.b)
+	text, ok := p.b[start:p.i], p.i > start && p.i < len(p.b)
+	if string(text) == "null" {
+		return nil, ok
+	}
+	return text, ok
 }
 
 func (p *jsonParser) skipNested() bool {
