@@ -19,7 +19,8 @@ type Pool struct {
 	capacity int
 	slots    []slot
 	unused   []int32 // slots without a block
-	first    map[uint64]int32
+	first    Table // the first copy of each resident hash
+	grown    Table // by the hash before it, the first block of generated text
 	oldest   int32 // the list of evictable blocks, least recently released first
 	newest   int32
 	evictees int
@@ -38,7 +39,7 @@ type slot struct {
 	hash       uint64
 	refs       int32
 	prev, next int32 // of the evictable blocks
-	twin       int32 // another copy of the same hash
+	twin       int32 // another copy of the same hash; the next of generated text
 	state      state
 }
 
@@ -48,7 +49,7 @@ func New(capacity int, evicted func(hash uint64)) *Pool {
 	if evicted == nil {
 		evicted = func(uint64) {}
 	}
-	return &Pool{capacity: capacity, first: map[uint64]int32{}, oldest: none, newest: none, evicted: evicted}
+	return &Pool{capacity: capacity, oldest: none, newest: none, evicted: evicted}
 }
 
 // SetCapacity changes the number of blocks, 0 for no limit. A smaller pool
@@ -66,29 +67,28 @@ func (p *Pool) Held() int { return p.Used() - p.evictees }
 
 // Has says whether a full block with that hash is resident.
 func (p *Pool) Has(hash uint64) bool {
-	_, ok := p.first[hash]
-	return ok
+	return p.first.Get(hash) != none
 }
 
 // Match returns how many of the hashes are resident, from the first on.
 func (p *Pool) Match(hashes []uint64) int {
 	for i, h := range hashes {
-		if _, ok := p.first[h]; !ok {
+		if p.first.Get(h) == none {
 			return i
 		}
 	}
 	return len(hashes)
 }
 
-// Fits says whether fresh blocks can be allocated beside holding the prefix,
-// without exceeding the capacity.
+// Fits says whether fresh blocks can be allocated beside holding a resident
+// prefix (see [Pool.Match]), without exceeding the capacity.
 func (p *Pool) Fits(prefix []uint64, fresh int) bool {
 	if p.capacity == 0 {
 		return true
 	}
 	pinned := 0
 	for _, h := range prefix {
-		if p.slots[p.first[h]].refs == 0 {
+		if p.slots[p.first.Get(h)].refs == 0 {
 			pinned++
 		}
 	}
@@ -99,7 +99,7 @@ func (p *Pool) Fits(prefix []uint64, fresh int) bool {
 // and appends them to ids.
 func (p *Pool) Hold(prefix []uint64, ids []int32) []int32 {
 	for _, h := range prefix {
-		id := p.first[h]
+		id := p.first.Get(h)
 		s := &p.slots[id]
 		if s.refs == 0 {
 			p.unlink(id)
@@ -133,23 +133,25 @@ func (p *Pool) Allocate(fresh int, ids []int32) (out []int32, over int) {
 	return ids, max(0, over)
 }
 
-// Cache gives a held private block its hash. A second copy of a resident hash
-// takes space of its own and is found only when the first is gone.
-func (p *Pool) Cache(id int32, hash uint64) {
+// Cache gives a held private block its hash, and says whether that is the first
+// copy. Another copy of a resident hash takes space of its own and is found only
+// when the first is gone.
+func (p *Pool) Cache(id int32, hash uint64) (first bool) {
 	s := &p.slots[id]
 	if s.state == cached {
-		return
+		return false
 	}
-	s.state, s.hash = cached, hash
-	head, ok := p.first[hash]
-	if !ok {
-		p.first[hash] = id
-		return
+	s.state, s.hash, s.twin = cached, hash, none
+	head := p.first.Get(hash)
+	if head == none {
+		p.first.Put(hash, id)
+		return true
 	}
 	for p.slots[head].twin != none {
 		head = p.slots[head].twin
 	}
 	p.slots[head].twin = id
+	return false
 }
 
 // Keep makes a held private block anonymous.
@@ -157,6 +159,58 @@ func (p *Pool) Keep(id int32) {
 	if s := &p.slots[id]; s.state == private {
 		s.state = anonymous
 	}
+}
+
+// KeepAfter makes held private blocks anonymous that hold text generated after
+// the block of hash parent.
+func (p *Pool) KeepAfter(parent uint64, ids []int32) {
+	if len(ids) == 0 {
+		return
+	}
+	next := none
+	for i := len(ids) - 1; i >= 0; i-- {
+		if s := &p.slots[ids[i]]; s.state == private {
+			s.state, s.hash, s.twin = anonymous, parent, next
+			next = ids[i]
+		}
+	}
+	if next != none {
+		p.grown.Put(parent, next)
+	}
+}
+
+// Name gives the blocks that were last kept after parent the hashes that turned
+// out to be theirs, and calls first with each of which there is no other copy.
+func (p *Pool) Name(parent uint64, hashes []uint64, first func(hash uint64)) {
+	id := p.grown.Get(parent)
+	if id == none {
+		return
+	}
+	p.grown.Delete(parent)
+	last := parent
+	for _, h := range hashes {
+		if !p.follows(id, parent) {
+			return
+		}
+		next := p.slots[id].twin
+		if p.Cache(id, h) {
+			first(h)
+		}
+		id, last = next, h
+	}
+	if p.follows(id, parent) {
+		p.grown.Put(last, id)
+	}
+	for p.follows(id, parent) {
+		p.slots[id].hash = last
+		id = p.slots[id].twin
+	}
+}
+
+// follows says whether a block is still the generated text after parent; its
+// end may have been evicted, and its space used anew.
+func (p *Pool) follows(id int32, parent uint64) bool {
+	return id != none && p.slots[id].state == anonymous && p.slots[id].hash == parent
 }
 
 // Release gives up one reference on each block, the last one first, so that the
@@ -188,15 +242,19 @@ func (p *Pool) evict() {
 	id := p.oldest
 	p.unlink(id)
 	s := &p.slots[id]
-	if s.state == cached {
+	switch {
+	case s.state == cached:
 		p.forget(id, s)
+	case p.grown.Get(s.hash) == id:
+		p.grown.Delete(s.hash)
 	}
+	s.state = private
 	p.unused = append(p.unused, id)
 }
 
 // forget takes a copy out of the index.
 func (p *Pool) forget(id int32, s *slot) {
-	if head := p.first[s.hash]; head != id {
+	if head := p.first.Get(s.hash); head != id {
 		for p.slots[head].twin != id {
 			head = p.slots[head].twin
 		}
@@ -204,10 +262,10 @@ func (p *Pool) forget(id int32, s *slot) {
 		return
 	}
 	if s.twin != none {
-		p.first[s.hash] = s.twin
+		p.first.Put(s.hash, s.twin)
 		return
 	}
-	delete(p.first, s.hash)
+	p.first.Delete(s.hash)
 	p.evicted(s.hash)
 }
 

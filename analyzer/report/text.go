@@ -13,7 +13,7 @@ import (
 func sortedKeys(m map[string]uint64) []string { return slices.Sorted(maps.Keys(m)) }
 
 // Formats lists the names that [Report.Write] takes.
-var Formats = []string{"text", "json", "markdown"}
+var Formats = []string{"text", "json", "markdown", "html"}
 
 // Write renders the report in the named format.
 func (r *Report) Write(w io.Writer, format string) error {
@@ -26,6 +26,8 @@ func (r *Report) Write(w io.Writer, format string) error {
 		return e.Encode(r)
 	case "markdown":
 		return r.writeMarkdown(w)
+	case "html":
+		return r.writeHTML(w)
 	}
 	return fmt.Errorf("unknown output format %q: allowed are %s", format, strings.Join(Formats, ", "))
 }

@@ -127,6 +127,19 @@ func progress(w io.Writer, files *input.Set) (stop func()) {
 	return func() { close(done); <-ended }
 }
 
+// steps shows how many of a number of equal steps are done while stderr is a
+// terminal. The first function counts one and may be called from several
+// goroutines.
+func steps(w io.Writer, total int, what string) (step, stop func()) {
+	f, ok := w.(*os.File)
+	if !ok || !term.IsTerminal(int(f.Fd())) {
+		return func() {}, func() {}
+	}
+	bar := progressbar.NewOptions(total, progressbar.OptionSetWriter(w), progressbar.OptionShowCount(),
+		progressbar.OptionSetDescription(what), progressbar.OptionClearOnFinish())
+	return func() { _ = bar.Add(1) }, func() { _ = bar.Finish() } // a terminal that can't be written to needs no bar
+}
+
 // policyFlags are the flags that say which weights to score with.
 type policyFlags struct{ file, live string }
 

@@ -30,7 +30,7 @@ func newRoot() *cobra.Command {
 
 		SuggestionsMinimumDistance: 2,
 	}
-	root.AddCommand(newAnalyze(), newExplain(), newPolicies(), newServe(), newVersion())
+	root.AddCommand(newAnalyze(), newCatalog(), newExplain(), newPolicies(), newServe(), newSimulate(), newVersion())
 	return root
 }
 
