@@ -9,6 +9,7 @@ import (
 
 	"github.com/kvshadow/kvshadow/analyzer/decision"
 	"github.com/kvshadow/kvshadow/analyzer/report"
+	"github.com/kvshadow/kvshadow/analyzer/router/dynamo"
 	"github.com/kvshadow/kvshadow/exporter/source"
 )
 
@@ -35,7 +36,11 @@ type landing struct {
 	Pools   []report.Pool
 	Notes   []string
 	Sources []sourceRow
-	Recent  []Recent
+	// Lifecycles counts the requests that traces told of; Lost those that could
+	// not be used, by reason.
+	Lifecycles uint64
+	Lost       map[string]uint64
+	Recent     []Recent
 }
 
 type sourceRow struct {
@@ -52,6 +57,10 @@ func (s *Service) page() landing {
 	snap := s.state.snapshot()
 	p := landing{Demo: s.opts.Demo, Refused: snap.refused, Loaded: snap.loaded, Recent: s.state.latest(shownDecisions)}
 	in := report.Inputs{Undecodable: map[string]uint64{}}
+	p.Lifecycles, p.Lost = s.rebuilt.counts()
+	for reason, n := range p.Lost {
+		in.Undecodable[reason] += n
+	}
 	for _, f := range s.inputs {
 		row := f.row(s.opts.Now())
 		for reason, n := range row.Lost {
@@ -59,7 +68,7 @@ func (s *Service) page() landing {
 		}
 		p.Sources = append(p.Sources, row)
 	}
-	r := report.New(snap.totals, in, report.DefaultMinFidelity)
+	r := report.New(snap.totals, in, report.DefaultMinFidelity, dynamo.Advice)
 	p.Pools, p.Notes = r.Pools, r.Notes
 	return p
 }

@@ -33,6 +33,19 @@ func (r *rebuilt) publish(i *analyzer.Intake) {
 	}
 }
 
+// counts returns the lifecycles, and the reasons for which some were lost.
+func (r *rebuilt) counts() (lifecycles uint64, lost map[string]uint64) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	lost = map[string]uint64{}
+	for reason, n := range r.lost {
+		if n > 0 {
+			lost[reason] = n
+		}
+	}
+	return r.lifecycles, lost
+}
+
 // rebuiltCollector exposes what the twin did.
 type rebuiltCollector struct {
 	r     *rebuilt

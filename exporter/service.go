@@ -41,6 +41,9 @@ type Options struct {
 	// Twin says what request traces leave out about the fleet. Its Wait is how
 	// long a rebuilt decision waits for records of requests that began earlier.
 	Twin twin.Options
+	// Capacities, if set, asks the router for the KV capacity of each model's
+	// ranks, in blocks. It is asked at start-up and then every now and then.
+	Capacities func(ctx context.Context) (map[string]int, error)
 	// Policies loads the policies, at start-up and at each reload.
 	Policies func() ([]dynamo.Policy, error)
 	Logger   *slog.Logger
@@ -63,6 +66,7 @@ type Service struct {
 	inputs  []*feed
 	byName  map[string]*feed
 	http    *source.HTTPHandler
+	learned chan map[string]int // capacities, for the evaluating goroutine
 	ready   atomic.Bool
 	reloads sync.Mutex
 }
@@ -96,7 +100,7 @@ func New(opts Options) (*Service, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Service{opts: opts, log: opts.Logger, queue: source.NewQueue(maxQueuedItems, maxQueuedBytes), byName: map[string]*feed{}}
+	s := &Service{opts: opts, log: opts.Logger, queue: source.NewQueue(maxQueuedItems, maxQueuedBytes), byName: map[string]*feed{}, learned: make(chan map[string]int, 1)}
 	s.losses = newLosses(policies)
 	s.state = newState(policies, s.losses.observe, opts.Now())
 	s.intake = analyzer.NewIntake(opts.Twin, s.evaluate)
@@ -123,6 +127,8 @@ func (s *Service) addSource(spec source.Spec) {
 		f.run = source.NewFile(spec, source.FileOptions{FromStart: !s.opts.FromEnd, Logger: s.log}, s.queue, f.stats)
 	case source.KindStdin:
 		f.run = source.NewStdin(spec, s.opts.Stdin, source.StdinOptions{Logger: s.log}, s.queue, f.stats)
+	case source.KindNATS:
+		f.run = source.NewNATS(spec, source.NATSOptions{Logger: s.log}, s.queue, f.stats)
 	case source.KindHTTP:
 		s.http = source.NewHTTP(spec, decodeRecord, source.HTTPOptions{}, s.queue, f.stats)
 	}
@@ -156,6 +162,9 @@ func (s *Service) Run(ctx context.Context) error {
 			}
 		})
 	}
+	if s.opts.Capacities != nil {
+		sources.Go(func() { s.askCapacities(ctx) })
+	}
 	go func() {
 		<-ctx.Done()
 		s.ready.Store(false)
@@ -167,12 +176,53 @@ func (s *Service) Run(ctx context.Context) error {
 	return nil
 }
 
+// capacityInterval is the time between two questions for capacities.
+const capacityInterval = 30 * time.Second
+
+// askCapacities asks the router for capacities until ctx ends. A router that
+// doesn't answer is asked again; what it said before stays.
+func (s *Service) askCapacities(ctx context.Context) {
+	tick := time.NewTicker(capacityInterval)
+	defer tick.Stop()
+	for failing := false; ; {
+		capacities, err := s.opts.Capacities(ctx)
+		switch {
+		case err == nil:
+			failing = false
+			select {
+			case s.learned <- capacities:
+			default: // the last answer hasn't been used yet, and is as good
+			}
+		case !failing && ctx.Err() == nil:
+			failing = true
+			s.log.Warn("the router doesn't tell its KV capacities", "err", err)
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		}
+	}
+}
+
+// learn uses the capacities that came meanwhile.
+func (s *Service) learn() {
+	select {
+	case capacities := <-s.learned:
+		for model, blocks := range capacities {
+			s.intake.SetCapacity(model, blocks)
+		}
+	default:
+	}
+}
+
 // consume evaluates queued items until the queue is closed and empty.
 func (s *Service) consume() {
 	for {
 		ctx, cancel := context.WithTimeout(context.Background(), idle)
 		item, err := s.queue.Get(ctx)
 		cancel()
+		s.learn()
 		switch {
 		case err == nil:
 			s.take(&item)

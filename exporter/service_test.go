@@ -205,8 +205,8 @@ func TestAgreesWithReport(t *testing.T) {
 		}
 	}
 	decoder.Flush()
-	want := report.New(engine.Totals(), report.Inputs{}, 0.95)
-	got := report.New(s.state.snapshot().totals, report.Inputs{}, 0.95)
+	want := report.New(engine.Totals(), report.Inputs{}, 0.95, dynamo.Advice)
+	got := report.New(s.state.snapshot().totals, report.Inputs{}, 0.95, dynamo.Advice)
 	for i := range want.Pools {
 		for j := range want.Pools[i].Policies {
 			if got.Pools[i].Policies[j].Sums != want.Pools[i].Policies[j].Sums {

@@ -109,8 +109,10 @@ type Sums struct {
 const DefaultMinFidelity = 0.95
 
 // New builds a report of totals. minFidelity is the share of reproduced
-// decisions below which a pool's verdict is refused.
-func New(t *shadow.Totals, in Inputs, minFidelity float64) *Report {
+// decisions below which a pool's verdict is refused. advice says what a reason
+// of in.Undecodable means and what to do about it, as a sentence that follows a
+// number, or "" where the reason says it all.
+func New(t *shadow.Totals, in Inputs, minFidelity float64, advice func(reason string) string) *Report {
 	r := &Report{Schema: Schema, Inputs: in}
 	for _, wt := range decision.WorkerTypes {
 		p := newPool(wt, t.Policies, &t.Pools[wt], minFidelity)
@@ -119,7 +121,7 @@ func New(t *shadow.Totals, in Inputs, minFidelity float64) *Report {
 		}
 		r.Pools = append(r.Pools, p)
 	}
-	r.Notes = notes(r)
+	r.Notes = notes(r, advice)
 	return r
 }
 
@@ -170,17 +172,17 @@ func refusal(p *Pool) string {
 	switch {
 	case p.Evaluated == 0:
 		return "no decision was evaluated"
-	case f.Checked == 0:
+	case f.Checked == 0 && p.minFidelity > 0:
 		return "nothing was recorded that the live policy could be checked against"
 	case float64(f.Reproduced)/float64(f.Checked) < p.minFidelity:
 		return fmt.Sprintf("the live policy reproduces %s of %s recorded decisions (%s), less than %s%s",
-			whole(f.Reproduced), whole(f.Checked), percent(float64(f.Reproduced), float64(f.Checked)), percent(p.minFidelity, 1), advice(f.Causes))
+			whole(f.Reproduced), whole(f.Checked), percent(float64(f.Reproduced), float64(f.Checked)), percent(p.minFidelity, 1), remedy(f.Causes))
 	}
 	return ""
 }
 
-// advice names what to look at for the most frequent cause.
-func advice(causes map[string]uint64) string {
+// remedy names what to look at for the most frequent cause.
+func remedy(causes map[string]uint64) string {
 	top := decision.Reproduced
 	for _, c := range decision.Causes() {
 		if causes[c.String()] > causes[top.String()] {
@@ -199,20 +201,19 @@ func advice(causes map[string]uint64) string {
 }
 
 // notes explains what stands out in the inputs.
-func notes(r *Report) []string {
+func notes(r *Report, advice func(reason string) string) []string {
 	var out []string
-	u := r.Inputs.Undecodable
-	if n := u["winner_without_rows"]; n > 0 {
-		out = append(out, fmt.Sprintf("selections without candidate rows: %s. Dynamo 1.6 and newer print none at any log level, so a log alone "+
-			"can't be re-scored there: record request traces (DYN_REQUEST_TRACE=1). On 1.3 to 1.5 set DYN_LOG=dynamo_kv_router=debug,dynamo_llm::kv_router=debug.", whole(n)))
-	}
-	if n := u["unknown_formula"]; n > 0 {
-		out = append(out, fmt.Sprintf("rows or selections of a cost formula that isn't Dynamo's own, which were not read: %s.", whole(n)))
+	for _, reason := range sortedKeys(r.Inputs.Undecodable) {
+		if n := r.Inputs.Undecodable[reason]; n > 0 {
+			if text := advice(reason); text != "" {
+				out = append(out, whole(n)+" "+text)
+			}
+		}
 	}
 	for i := range r.Pools {
 		p := &r.Pools[i]
 		if p.UnknownRequestBlocks > 0 {
-			out = append(out, fmt.Sprintf("%s: %s of %s prompts have no recorded length ([ROUTING_INPUT] lines are absent); they add nothing to missing prefix blocks.",
+			out = append(out, fmt.Sprintf("%s: %s of %s prompts have no recorded length; they add nothing to missing prefix blocks.",
 				p.WorkerType, whole(p.UnknownRequestBlocks), whole(p.Evaluated)))
 		}
 		for _, x := range p.Policies {

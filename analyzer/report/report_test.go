@@ -66,7 +66,15 @@ func full() *shadow.Totals {
 }
 
 var fullInputs = Inputs{Files: 2, Lines: 12_345, Bytes: 987_654, Decisions: 2207, IgnoredLines: 8000,
-	Undecodable: map[string]uint64{"truncated": 1, "malformed": 0, "winner_without_rows": 2, "unknown_formula": 1234}}
+	Undecodable: map[string]uint64{"truncated": 1, "malformed": 0, "winner_without_rows": 2, "unknown_formula": 1234},
+}
+
+func testAdvice(reason string) string {
+	if reason == "winner_without_rows" {
+		return "selections have no candidate rows."
+	}
+	return ""
+}
 
 func write(t *testing.T, r *Report, format string) string {
 	t.Helper()
@@ -78,18 +86,19 @@ func write(t *testing.T, r *Report, format string) string {
 }
 
 func TestReportWrite(t *testing.T) {
-	r := New(full(), fullInputs, DefaultMinFidelity)
+	r := New(full(), fullInputs, DefaultMinFidelity, testAdvice)
 	golden(t, "full.txt", write(t, r, "text"))
 	golden(t, "full.md", write(t, r, "markdown"))
 	golden(t, "full.json", write(t, r, "json"))
+	golden(t, "full.html", write(t, r, "html"))
 
-	none := New(shadow.NewTotals([]string{"live"}), Inputs{Files: 1, Undecodable: map[string]uint64{}}, DefaultMinFidelity)
+	none := New(shadow.NewTotals([]string{"live"}), Inputs{Files: 1, Undecodable: map[string]uint64{}}, DefaultMinFidelity, testAdvice)
 	golden(t, "none.txt", write(t, none, "text"))
 	golden(t, "none.md", write(t, none, "markdown"))
 	golden(t, "none.json", write(t, none, "json"))
 
 	var b strings.Builder
-	if err := r.Write(&b, "xml"); err == nil || b.Len() > 0 || err.Error() != `unknown output format "xml": allowed are text, json, markdown` {
+	if err := r.Write(&b, "xml"); err == nil || b.Len() > 0 || err.Error() != `unknown output format "xml": allowed are text, json, markdown, html` {
 		t.Fatalf("format xml: %v, %q", err, &b)
 	}
 }
@@ -99,7 +108,7 @@ type brokenWriter struct{}
 func (brokenWriter) Write([]byte) (int, error) { return 0, errors.New("disk full") }
 
 func TestReportWrite_BrokenWriter(t *testing.T) {
-	r := New(full(), fullInputs, DefaultMinFidelity)
+	r := New(full(), fullInputs, DefaultMinFidelity, testAdvice)
 	for _, format := range Formats {
 		if err := r.Write(brokenWriter{}, format); err == nil || err.Error() != "disk full" {
 			t.Fatalf("%s: %v", format, err)
@@ -142,7 +151,7 @@ type contract struct {
 func TestReportContract(t *testing.T) {
 	f := func(totals *shadow.Totals, in Inputs, policies []string) contract {
 		t.Helper()
-		text := write(t, New(totals, in, DefaultMinFidelity), "json")
+		text := write(t, New(totals, in, DefaultMinFidelity, testAdvice), "json")
 		if strings.Count(text, "\n") != 1 || !strings.HasSuffix(text, "\n") {
 			t.Fatalf("not one line: %q", text)
 		}
@@ -229,7 +238,7 @@ func TestReportVerdict(t *testing.T) {
 			p.Evaluated, p.Checked = x.evaluated, x.checked
 			p.Mismatches[decision.Reproduced], p.Mismatches[decision.Taint] = x.reproduced, x.checked-x.reproduced
 		}
-		r := New(totals, Inputs{}, minFidelity)
+		r := New(totals, Inputs{}, minFidelity, testAdvice)
 		if got := r.Verdict(); got != want {
 			t.Fatalf("Verdict %v; want %v", got, want)
 		}
@@ -269,7 +278,7 @@ func TestRefusal_Causes(t *testing.T) {
 		p.Evaluated, p.Checked = 9, 9
 		p.Mismatches[cause] += 5
 		p.Mismatches[decision.Rounding] += 4
-		got := New(totals, Inputs{}, 0.95).Pools[decision.Decode].Refused
+		got := New(totals, Inputs{}, 0.95, testAdvice).Pools[decision.Decode].Refused
 		if text := "the live policy reproduces 0 of 9 recorded decisions (0.0 %), less than 95.0 %"; got != text+want {
 			t.Fatalf("%q; want %q", got, text+want)
 		}

@@ -15,9 +15,6 @@ import (
 // SimulationSchema names the JSON form of [Simulation].
 const SimulationSchema = "kvshadow.simulation.v1"
 
-// SimulationFormats lists the names that [Simulation.Write] takes.
-var SimulationFormats = []string{"text", "json", "markdown", "html"}
-
 // Simulation is the outcome of a closed-loop experiment.
 type Simulation struct {
 	Seeds    int
@@ -83,7 +80,7 @@ func (s *Simulation) Write(w io.Writer, format string) error {
 	case "html":
 		return s.writeHTML(w)
 	}
-	return fmt.Errorf("unknown output format %q: allowed are %s", format, strings.Join(SimulationFormats, ", "))
+	return unknownFormat(format)
 }
 
 // writeJSON writes the contract's form, whose keys depend on the figures.

@@ -12,7 +12,7 @@ import (
 
 func sortedKeys(m map[string]uint64) []string { return slices.Sorted(maps.Keys(m)) }
 
-// Formats lists the names that [Report.Write] takes.
+// Formats lists the names that [Report.Write] and [Simulation.Write] take.
 var Formats = []string{"text", "json", "markdown", "html"}
 
 // Write renders the report in the named format.
@@ -29,7 +29,11 @@ func (r *Report) Write(w io.Writer, format string) error {
 	case "html":
 		return r.writeHTML(w)
 	}
-	return fmt.Errorf("unknown output format %q: allowed are %s", format, strings.Join(Formats, ", "))
+	return unknownFormat(format)
+}
+
+func unknownFormat(name string) error {
+	return fmt.Errorf("unknown output format %q: allowed are %s", name, strings.Join(Formats, ", "))
 }
 
 func (r *Report) writeText(w io.Writer) error {

@@ -10,6 +10,7 @@ import (
 	"github.com/kvshadow/kvshadow/analyzer"
 	"github.com/kvshadow/kvshadow/analyzer/decision"
 	"github.com/kvshadow/kvshadow/analyzer/report"
+	"github.com/kvshadow/kvshadow/analyzer/router/dynamo"
 )
 
 func newAnalyze() *cobra.Command {
@@ -39,7 +40,7 @@ what was recorded; below --min-fidelity it gives no verdict and exits with 1.
 			if !(minFidelity >= 0 && minFidelity <= 1) {
 				return fmt.Errorf("--min-fidelity %v: must be between 0 and 1", minFidelity)
 			}
-			opts, err := fleet.options()
+			opts, err := fleet.options(c.Context())
 			if err != nil {
 				return err
 			}
@@ -52,7 +53,7 @@ what was recorded; below --min-fidelity it gives no verdict and exits with 1.
 			if err != nil {
 				return err
 			}
-			r := report.New(engine.Totals(), in, minFidelity)
+			r := report.New(engine.Totals(), in, minFidelity, dynamo.Advice)
 			if err := r.Write(c.OutOrStdout(), format); err != nil {
 				return err
 			}

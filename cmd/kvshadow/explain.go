@@ -31,7 +31,7 @@ request has two decisions, prefill and decode.
 			if id == "" {
 				return errors.New("--request: is empty, and decisions without an id can't be told apart")
 			}
-			opts, err := fleet.options()
+			opts, err := fleet.options(c.Context())
 			if err != nil {
 				return err
 			}

@@ -157,9 +157,12 @@ func (f *serveFlags) options(c *cobra.Command, log *slog.Logger) (exporter.Optio
 		}
 		opts.Sources = append(opts.Sources, spec)
 	}
-	t, err := f.fleet.options()
+	t, err := f.fleet.static()
 	if err != nil {
 		return opts, err
+	}
+	if url := f.fleet.routerMetrics; url != "" {
+		opts.Capacities = func(ctx context.Context) (map[string]int, error) { return fetchCapacities(ctx, url) }
 	}
 	if f.wait <= 0 {
 		return opts, fmt.Errorf("--trace-wait %s: must be longer than 0", f.wait)

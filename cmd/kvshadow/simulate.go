@@ -62,7 +62,7 @@ calibrate fits that to a recorded trace.`,
 	c.Flags().BoolVar(&f.workload.Closed, "closed-sessions", false, "let turns of a recorded session wait for the turn before, with the recorded pause")
 	c.Flags().IntVar(&f.seeds, "seeds", 1, "`N` independent worlds of each policy (ties and softmax are drawn)")
 	c.Flags().StringVar(&f.timing, "timing", "", "`FILE` with step times, as kvshadow calibrate writes it")
-	c.Flags().StringVarP(&f.format, "output", "o", "text", "`FORMAT` of the report: "+strings.Join(report.SimulationFormats, ", "))
+	c.Flags().StringVarP(&f.format, "output", "o", "text", "`FORMAT` of the report: "+strings.Join(report.Formats, ", "))
 	for _, name := range []string{"workers", "gpu-blocks", "block-size", "max-num-seqs"} {
 		if err := c.MarkFlagRequired(name); err != nil {
 			panic(err) // the flag was defined above
@@ -138,8 +138,8 @@ func (f *simulateFlags) check() error {
 	if f.config.TransferMs < 0 {
 		return fmt.Errorf("--transfer-ms %v: must not be negative", f.config.TransferMs)
 	}
-	if !slices.Contains(report.SimulationFormats, f.format) {
-		return fmt.Errorf("--output %q: allowed are %s", f.format, strings.Join(report.SimulationFormats, ", "))
+	if !slices.Contains(report.Formats, f.format) {
+		return fmt.Errorf("--output %q: allowed are %s", f.format, strings.Join(report.Formats, ", "))
 	}
 	return nil
 }

@@ -42,6 +42,19 @@ var reasonNames = [reasonCount]string{"truncated", "malformed", "unknown_formula
 // String returns the label value.
 func (r Reason) String() string { return reasonNames[r] }
 
+// Advice says what a reason means to the user and what to do about it, as a
+// sentence that follows a number; empty where the reason's name says it all.
+func Advice(reason string) string {
+	switch reason {
+	case WinnerWithoutRows.String():
+		return "selections have no candidate rows. Dynamo 1.6 and newer print none at any log level, so a log alone can't be re-scored there: " +
+			"record request traces (DYN_REQUEST_TRACE=1). On 1.3 to 1.5 set DYN_LOG=dynamo_kv_router=debug,dynamo_llm::kv_router=debug."
+	case UnknownFormula.String():
+		return "rows or selections are of a cost formula that isn't Dynamo's own, and were not read."
+	}
+	return ""
+}
+
 // The bounds of what a Decoder remembers, in router messages and in the log's
 // own time. The router writes the messages of one choice within a millisecond,
 // so thousands of later messages mean that the missing one never comes, whatever
