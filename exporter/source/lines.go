@@ -6,12 +6,14 @@ import (
 	"io"
 	"log/slog"
 	"time"
+
+	"github.com/kvshadow/kvshadow/analyzer/decision"
 )
 
 const (
 	// MaxLineBytes is the default limit on the length of a line, its newline
 	// included. Longer lines are skipped and counted.
-	MaxLineBytes = 1 << 20
+	MaxLineBytes = decision.MaxLineBytes
 	// chunkBytes is the most that is read at once, and so the most that an
 	// item holds unless a single line is longer.
 	chunkBytes = 256 << 10

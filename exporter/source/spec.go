@@ -17,23 +17,34 @@ const (
 	KindStdin
 	// KindHTTP takes batches over HTTP: see [HTTPHandler].
 	KindHTTP
+	// KindNATS reads the messages of a NATS subject: see [NATS].
+	KindNATS
 )
 
 // Spec is a parsed --source flag.
 type Spec struct {
-	// Text is the flag as it was given.
+	// Text is the flag as it was given, but without credentials: it names the
+	// source in logs and metrics.
 	Text string
 	Kind Kind
 	// Glob is the pattern of a [KindFile] source, in [filepath.Match] syntax.
 	Glob string
+	// Servers and Subject say what a [KindNATS] source reads.
+	Servers Servers
+	Subject string
 }
 
-const allowedForms = "file:GLOB, stdin: or http:"
+const allowedForms = "file:GLOB, stdin:, http: or nats://HOST:PORT/SUBJECT"
 
-// Parse parses the value of a --source flag. The error names the value and
-// the allowed forms. A glob needn't match anything yet.
+// Parse parses the value of a --source flag. The error names the value, less
+// any credentials, and the allowed forms. A glob needn't match anything yet,
+// and a server needn't be there.
 func Parse(text string) (Spec, error) {
 	kind, rest, ok := strings.Cut(text, ":")
+	switch kind {
+	case "nats", "nats+tls":
+		return parseNATS(text)
+	}
 	if !ok {
 		return Spec{}, fmt.Errorf("source %q: want %s", text, allowedForms)
 	}
@@ -44,8 +55,6 @@ func Parse(text string) (Spec, error) {
 		return parseBare(text, rest, KindStdin)
 	case "http":
 		return parseBare(text, rest, KindHTTP)
-	case "nats":
-		return Spec{}, fmt.Errorf("source %q: nats:// is not built in yet; want %s", text, allowedForms)
 	}
 	return Spec{}, fmt.Errorf("source %q: unknown kind %q; want %s", text, kind, allowedForms)
 }

@@ -15,6 +15,7 @@ type Stats struct {
 	tooLongLines               atomic.Uint64
 	truncations, rotations     atomic.Uint64
 	copies, errors             atomic.Uint64
+	reconnects                 atomic.Uint64
 	openFiles                  atomic.Int64
 	lastRead, behindSince      atomic.Int64 // Unix nanoseconds, 0 for never
 }
@@ -29,13 +30,16 @@ func NewStats(source string) *Stats { return &Stats{source: source} }
 type Snapshot struct {
 	// Source is the text of the --source flag.
 	Source string
-	// Lines counts the lines read, those dropped or too long included. For
-	// http: it counts the records of accepted batches.
+	// Lines counts the lines read, those dropped or too long included, even if
+	// NATS dropped them before. For http: it counts the records of accepted
+	// batches.
 	Lines uint64
 	// Bytes counts the bytes read, after decompression.
 	Bytes uint64
 	// DroppedLines and DroppedBytes were read but lost: the queue was full for
-	// too long or closed, or a file was truncated in the middle of a line.
+	// too long or closed, or a file was truncated in the middle of a line. For
+	// nats: a message that was dropped or removed before it could be read
+	// counts as a line of 0 bytes.
 	DroppedLines, DroppedBytes uint64
 	// TooLongLines counts the lines longer than the limit, which are skipped.
 	TooLongLines uint64
@@ -48,10 +52,14 @@ type Snapshot struct {
 	// Copies counts the files, compressed or not, whose content had already
 	// been read under another name, and of which only the rest is read.
 	Copies uint64
-	// Errors counts changes into a failing state, per file: an error that
-	// stays counts once. For http: it counts the requests that were refused,
+	// Errors counts changes into a failing state, per file or per connection:
+	// an error that stays counts once. For http: it counts the requests that were refused,
 	// whatever the status.
 	Errors uint64
+	// Reconnects counts the times that a connection to a NATS server was lost
+	// and made again. A plain subscription misses what was published in
+	// between, and can't tell how much that was.
+	Reconnects uint64
 	// OpenFiles is the number of open file descriptors.
 	OpenFiles int64
 	// LastRead is when input was last read; zero for never.
@@ -74,6 +82,7 @@ func (s *Stats) Snapshot() Snapshot {
 		Rotations:    s.rotations.Load(),
 		Copies:       s.copies.Load(),
 		Errors:       s.errors.Load(),
+		Reconnects:   s.reconnects.Load(),
 		OpenFiles:    s.openFiles.Load(),
 		LastRead:     fromNanos(s.lastRead.Load()),
 		BehindSince:  fromNanos(s.behindSince.Load()),
@@ -96,6 +105,9 @@ func (s *Stats) read(n int) {
 	s.lastRead.Store(now)
 	s.behindSince.CompareAndSwap(0, now)
 }
+
+// behind notes that there is input that wasn't read yet.
+func (s *Stats) behind() { s.behindSince.CompareAndSwap(0, time.Now().UnixNano()) }
 
 // caughtUp notes that everything there was has been delivered or dropped.
 func (s *Stats) caughtUp() { s.behindSince.Store(0) }
