@@ -2,6 +2,7 @@ package analyzer
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"github.com/kvshadow/kvshadow/analyzer/decision"
@@ -21,36 +22,68 @@ type WorkloadOptions struct {
 }
 
 // ReadWorkload reads traces, in Mooncake's format or Dynamo's request traces,
-// as one workload. For request traces it also returns what they record.
+// as one workload. For request traces it also returns what they record, and
+// notes on what a reader should know.
 func ReadWorkload(ctx context.Context, files *input.Set, opts WorkloadOptions) (*fleet.Workload, map[string]float64, []string, error) {
-	var lifecycles []*decision.Lifecycle
-	decoder := dynamo.NewDecoder(func(*decision.Decision) {})
-	decoder.Lifecycle = func(l *decision.Lifecycle) { lifecycles = append(lifecycles, l) }
-	mooncake := fleet.NewMooncake(max(opts.HashTokens, opts.BlockSize), opts.BlockSize)
-	var broken error
-	err := files.Each(ctx, func(stream uint64, at input.Position, line []byte) {
-		if broken != nil || len(line) == 0 || decoder.Line(stream, line) {
-			return
-		}
-		if err := mooncake.Line(line); err != nil {
-			broken = fmt.Errorf("%s: %w", at, err)
-		}
-	}, func(at input.Position, err error) { broken = fmt.Errorf("%s: the input breaks off: %w", at, err) })
+	if opts.HashTokens == 0 {
+		opts.HashTokens = opts.BlockSize
+	}
+	mooncake := fleet.NewMooncake(opts.HashTokens, opts.BlockSize)
+	lifecycles, err := readTraces(ctx, files, mooncake.Line)
 	switch {
 	case err != nil:
 		return nil, nil, nil, err
-	case broken != nil:
-		return nil, nil, nil, broken
 	case len(lifecycles) > 0 && mooncake.Len() > 0:
-		return nil, nil, nil, fmt.Errorf("the input mixes request traces and Mooncake rows")
+		return nil, nil, nil, errors.New("the input mixes request traces and Mooncake rows")
 	case len(lifecycles) == 0:
 		w, err := mooncake.Workload()
 		return w, nil, nil, err
 	}
 	w, skipped, err := fleet.FromLifecycles(lifecycles, opts.BlockSize, opts.Closed)
+	if err != nil {
+		return nil, nil, nil, err
+	}
 	var notes []string
 	if skipped > 0 {
-		notes = append(notes, fmt.Sprintf("%d requests of the trace have no block hashes and were left out.", skipped))
+		notes = append(notes, fmt.Sprintf("%d of %d requests of the trace have no usable block hashes and were left out.", skipped, len(lifecycles)))
 	}
-	return w, fleet.Recorded(lifecycles), notes, err
+	return w, fleet.Recorded(lifecycles), notes, nil
+}
+
+// ReadLifecycles reads request traces.
+func ReadLifecycles(ctx context.Context, files *input.Set) ([]*decision.Lifecycle, error) {
+	lifecycles, err := readTraces(ctx, files, func([]byte) error { return errors.New("not a record of a request trace") })
+	if err == nil && len(lifecycles) == 0 {
+		err = errors.New("the input has no request")
+	}
+	return lifecycles, err
+}
+
+// readTraces hands every line that isn't a router's record to other, and stops
+// at its first error.
+func readTraces(ctx context.Context, files *input.Set, other func(line []byte) error) ([]*decision.Lifecycle, error) {
+	var lifecycles []*decision.Lifecycle
+	decoder := dynamo.NewDecoder(func(*decision.Decision) {})
+	decoder.Lifecycle = func(l *decision.Lifecycle) { lifecycles = append(lifecycles, l) }
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
+	var broken error
+	fail := func(at input.Position, format string, err error) {
+		if broken == nil {
+			broken = fmt.Errorf("%s: "+format, at, err)
+			stop() // no need to read on
+		}
+	}
+	err := files.Each(ctx, func(stream uint64, at input.Position, line []byte) {
+		if broken != nil || len(line) == 0 || decoder.Line(stream, line) {
+			return
+		}
+		if err := other(line); err != nil {
+			fail(at, "%w", err)
+		}
+	}, func(at input.Position, err error) { fail(at, "the input breaks off: %w", err) })
+	if broken != nil {
+		err = broken
+	}
+	return lifecycles, err
 }

@@ -8,7 +8,7 @@ package kvcache
 const none = int32(-1)
 
 // Pool holds the blocks of one rank. It is not safe for concurrent use. A block
-// takes about 50 bytes.
+// takes 52 to 72 bytes, 32 of them in a pool of [NewIndexed].
 //
 // A block is one of three: private (held by one request, unknown to others),
 // cached (its content has a hash, by which other requests find it), or
@@ -19,9 +19,9 @@ type Pool struct {
 	capacity int
 	slots    []slot
 	unused   []int32 // slots without a block
-	first    Table // the first copy of each resident hash
-	grown    Table // by the hash before it, the first block of generated text
-	oldest   int32 // the list of evictable blocks, least recently released first
+	first    Index   // the first copy of each resident hash
+	grown    Table   // by the hash before it, the first block of generated text
+	oldest   int32   // the list of evictable blocks, least recently released first
 	newest   int32
 	evictees int
 	evicted  func(hash uint64)
@@ -40,6 +40,7 @@ type slot struct {
 	refs       int32
 	prev, next int32 // of the evictable blocks
 	twin       int32 // another copy of the same hash; the next of generated text
+	last       int32 // of the copies, if this is the first
 	state      state
 }
 
@@ -49,7 +50,23 @@ func New(capacity int, evicted func(hash uint64)) *Pool {
 	if evicted == nil {
 		evicted = func(uint64) {}
 	}
-	return &Pool{capacity: capacity, oldest: none, newest: none, evicted: evicted}
+	return &Pool{capacity: capacity, first: &Table{}, oldest: none, newest: none, evicted: evicted}
+}
+
+// Index finds the first copy of each resident block by its hash, or by whatever
+// numbers stand for hashes. Get returns -1 for others.
+type Index interface {
+	Get(hash uint64) int32
+	Put(hash uint64, id int32)
+	Delete(hash uint64)
+}
+
+// NewIndexed returns an empty pool that keeps its index elsewhere, so that the
+// pools of a fleet can share one. It learns of evictions by Delete.
+func NewIndexed(capacity int, index Index) *Pool {
+	p := New(capacity, nil)
+	p.first = index
+	return p
 }
 
 // SetCapacity changes the number of blocks, 0 for no limit. A smaller pool
@@ -144,13 +161,12 @@ func (p *Pool) Cache(id int32, hash uint64) (first bool) {
 	s.state, s.hash, s.twin = cached, hash, none
 	head := p.first.Get(hash)
 	if head == none {
+		s.last = id
 		p.first.Put(hash, id)
 		return true
 	}
-	for p.slots[head].twin != none {
-		head = p.slots[head].twin
-	}
-	p.slots[head].twin = id
+	h := &p.slots[head]
+	p.slots[h.last].twin, h.last = id, id
 	return false
 }
 
@@ -180,37 +196,20 @@ func (p *Pool) KeepAfter(parent uint64, ids []int32) {
 }
 
 // Name gives the blocks that were last kept after parent the hashes that turned
-// out to be theirs, and calls first with each of which there is no other copy.
-func (p *Pool) Name(parent uint64, hashes []uint64, first func(hash uint64)) {
+// out to be theirs, and returns how many have one now.
+func (p *Pool) Name(parent uint64, hashes []uint64) int {
 	id := p.grown.Get(parent)
-	if id == none {
-		return
-	}
 	p.grown.Delete(parent)
-	last := parent
-	for _, h := range hashes {
-		if !p.follows(id, parent) {
-			return
+	for i, h := range hashes {
+		// The end of the text may have been evicted, and its space used anew.
+		if id == none || p.slots[id].state != anonymous || p.slots[id].hash != parent {
+			return i
 		}
 		next := p.slots[id].twin
-		if p.Cache(id, h) {
-			first(h)
-		}
-		id, last = next, h
+		p.Cache(id, h)
+		id = next
 	}
-	if p.follows(id, parent) {
-		p.grown.Put(last, id)
-	}
-	for p.follows(id, parent) {
-		p.slots[id].hash = last
-		id = p.slots[id].twin
-	}
-}
-
-// follows says whether a block is still the generated text after parent; its
-// end may have been evicted, and its space used anew.
-func (p *Pool) follows(id int32, parent uint64) bool {
-	return id != none && p.slots[id].state == anonymous && p.slots[id].hash == parent
+	return len(hashes)
 }
 
 // Release gives up one reference on each block, the last one first, so that the
@@ -255,13 +254,17 @@ func (p *Pool) evict() {
 // forget takes a copy out of the index.
 func (p *Pool) forget(id int32, s *slot) {
 	if head := p.first.Get(s.hash); head != id {
-		for p.slots[head].twin != id {
-			head = p.slots[head].twin
+		before := head
+		for p.slots[before].twin != id {
+			before = p.slots[before].twin
 		}
-		p.slots[head].twin = s.twin
+		if p.slots[before].twin = s.twin; s.twin == none {
+			p.slots[head].last = before
+		}
 		return
 	}
 	if s.twin != none {
+		p.slots[s.twin].last = s.last
 		p.first.Put(s.hash, s.twin)
 		return
 	}

@@ -3,14 +3,18 @@ package kvcache
 import "math/rand/v2"
 
 // Table maps content hashes to small numbers from 0 on. It does what a Go map
-// does in a third of the time and half of the memory: 12 bytes an entry, at a
-// load between 2/5 and 4/5. The zero value is an empty table.
+// does with one cache miss instead of several: 16 bytes an entry, at a load
+// between 2/5 and 4/5. The zero value is an empty table.
 type Table struct {
-	keys   []uint64
-	values []int32 // none where there is no entry
-	n      int
-	shift  uint
-	seed   uint64
+	cells []cell
+	n     int
+	shift uint
+	seed  uint64
+}
+
+type cell struct {
+	key   uint64
+	value int32 // none where there is no entry
 }
 
 // Len returns the number of entries.
@@ -21,28 +25,28 @@ func (t *Table) Get(hash uint64) int32 {
 	if t.n == 0 {
 		return none
 	}
-	mask := len(t.keys) - 1
+	mask := len(t.cells) - 1
 	for i := t.home(hash); ; i = (i + 1) & mask {
-		if t.values[i] == none || t.keys[i] == hash {
-			return t.values[i]
+		if c := &t.cells[i]; c.value == none || c.key == hash {
+			return c.value
 		}
 	}
 }
 
 // Put sets the number of a hash, which must not be negative.
 func (t *Table) Put(hash uint64, value int32) {
-	if 5*(t.n+1) > 4*len(t.keys) {
+	if 5*(t.n+1) > 4*len(t.cells) {
 		t.grow()
 	}
-	mask := len(t.keys) - 1
+	mask := len(t.cells) - 1
 	i := t.home(hash)
-	for ; t.values[i] != none; i = (i + 1) & mask {
-		if t.keys[i] == hash {
-			t.values[i] = value
+	for ; t.cells[i].value != none; i = (i + 1) & mask {
+		if t.cells[i].key == hash {
+			t.cells[i].value = value
 			return
 		}
 	}
-	t.keys[i], t.values[i] = hash, value
+	t.cells[i] = cell{hash, value}
 	t.n++
 }
 
@@ -51,10 +55,10 @@ func (t *Table) Delete(hash uint64) {
 	if t.n == 0 {
 		return
 	}
-	mask := len(t.keys) - 1
+	mask := len(t.cells) - 1
 	i := t.home(hash)
-	for ; t.keys[i] != hash || t.values[i] == none; i = (i + 1) & mask {
-		if t.values[i] == none {
+	for ; t.cells[i].key != hash || t.cells[i].value == none; i = (i + 1) & mask {
+		if t.cells[i].value == none {
 			return
 		}
 	}
@@ -62,15 +66,15 @@ func (t *Table) Delete(hash uint64) {
 	// Entries behind the gap move into it unless that is before their home.
 	for j := i; ; {
 		j = (j + 1) & mask
-		if t.values[j] == none {
+		if t.cells[j].value == none {
 			break
 		}
-		if h := t.home(t.keys[j]); (j-h)&mask >= (j-i)&mask {
-			t.keys[i], t.values[i] = t.keys[j], t.values[j]
+		if h := t.home(t.cells[j].key); (j-h)&mask >= (j-i)&mask {
+			t.cells[i] = t.cells[j]
 			i = j
 		}
 	}
-	t.values[i] = none
+	t.cells[i].value = none
 }
 
 // home is where the search for a hash begins. The hashes of other systems may
@@ -83,10 +87,10 @@ func (t *Table) home(hash uint64) int {
 
 func (t *Table) grow() {
 	old := *t
-	size := max(16, 2*len(old.keys))
-	t.keys, t.values, t.n = make([]uint64, size), make([]int32, size), 0
-	for i := range t.values {
-		t.values[i] = none
+	size := max(16, 2*len(old.cells))
+	t.cells, t.n = make([]cell, size), 0
+	for i := range t.cells {
+		t.cells[i].value = none
 	}
 	t.shift = 64
 	for s := size; s > 1; s >>= 1 {
@@ -95,9 +99,9 @@ func (t *Table) grow() {
 	if t.seed == 0 {
 		t.seed = rand.Uint64() | 1
 	}
-	for i, v := range old.values {
-		if v != none {
-			t.Put(old.keys[i], v)
+	for _, c := range old.cells {
+		if c.value != none {
+			t.Put(c.key, c.value)
 		}
 	}
 }

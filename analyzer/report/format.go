@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+
+	"github.com/kvshadow/kvshadow/analyzer/decision"
 )
 
 // percent formats a share, "-" without a base.
@@ -101,7 +103,24 @@ func basisText(f *Fidelity) string {
 	if f.Checked == 0 {
 		return "fidelity unknown (no recorded costs)"
 	}
-	return fmt.Sprintf("fidelity %s/%s reproduced (%s)", whole(f.Reproduced), whole(f.Checked), percent(float64(f.Reproduced), float64(f.Checked)))
+	s := fmt.Sprintf("fidelity %s/%s reproduced (%s)", whole(f.Reproduced), whole(f.Checked), percent(float64(f.Reproduced), float64(f.Checked)))
+	switch f.Basis { // rows, the best, need no words
+	case decision.BasisWinner.String():
+		return s + " by the winner's cost"
+	case decision.BasisHitRate.String():
+		return s + " by the winner's overlap"
+	}
+	return s
+}
+
+// text says how far decisions rebuilt from traces agree with the rows.
+func (c *Comparison) text() string {
+	s := fmt.Sprintf("%s of these selections were rebuilt from the traces too; of the figures of %s candidates came out exactly: overlap %s, decode blocks %s, prefill %s",
+		whole(c.Selections), whole(c.Candidates), whole(c.OverlapExact), whole(c.DecodeBlocksExact), whole(c.RawPrefillExact))
+	if c.MissingCandidates > 0 {
+		s += fmt.Sprintf("; %s candidates are in no trace", whole(c.MissingCandidates))
+	}
+	return s + "."
 }
 
 // pairs lists the non-zero counts of a map as "3 pinned, 2 query_only", sorted

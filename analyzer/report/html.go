@@ -28,7 +28,7 @@ type section struct {
 
 func (s *Simulation) writeHTML(w io.Writer) error {
 	return page.Execute(w, document{
-		Title: "Fleet simulation", Lead: s.legend(), Sections: []section{{Table: s.Table()}}, Notes: s.Notes, Closing: closedLoop,
+		Title: "Fleet simulation", Lead: s.legend(), Sections: []section{{Table: s.Table()}}, Notes: s.notes(), Closing: s.closing(),
 	})
 }
 

@@ -196,6 +196,8 @@ func remedy(causes map[string]uint64) string {
 		return "; the router doesn't take the least cost: set router_temperature of live to what production runs"
 	case decision.Taint:
 		return "; taint multipliers of the candidates aren't recorded"
+	case decision.CapacityUnknown:
+		return "; the KV capacity of the workers isn't known: give --gpu-blocks or --router-metrics"
 	}
 	return ""
 }

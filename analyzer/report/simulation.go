@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"slices"
 	"strings"
 	"text/tabwriter"
 
@@ -108,9 +109,20 @@ func (s *Simulation) writeJSON(w io.Writer) error {
 			return err
 		}
 		fmt.Fprintf(&b, `,"recorded":%s`, recorded)
+		distances := map[string]float64{}
+		for key := range s.Recorded {
+			if d, ok := s.distance(key); ok {
+				distances[key] = d
+			}
+		}
+		relative, err := json.Marshal(distances)
+		if err != nil {
+			return err
+		}
+		fmt.Fprintf(&b, `,"recorded_distance":%s`, relative)
 	}
-	if len(s.Notes) > 0 {
-		notes, err := json.Marshal(s.Notes)
+	if notes := s.notes(); len(notes) > 0 {
+		notes, err := json.Marshal(notes)
 		if err != nil {
 			return err
 		}
@@ -164,11 +176,7 @@ func (s *Simulation) Table() [][]string {
 			row = append(row, s.cell(f, p.Figures[f.key], i > 0))
 		}
 		if len(s.Recorded) > 0 {
-			cell := "-"
-			if v, ok := s.Recorded[f.key]; ok {
-				cell = decimal(v, f.decimals)
-			}
-			row = append(row, cell)
+			row = append(row, s.recordedCell(f))
 		}
 		rows = append(rows, row)
 	}
@@ -185,16 +193,73 @@ func (s *Simulation) cell(f figure, x fleet.Summary, candidate bool) string {
 	case !candidate:
 		return fmt.Sprintf("%s (%s to %s)", mean, decimal(x.Min, f.decimals), decimal(x.Max, f.decimals))
 	}
-	sign := ""
+	difference := decimal(x.Difference, f.decimals)
 	if x.Difference > 0 {
-		sign = "+"
+		difference = "+" + difference
 	}
-	return fmt.Sprintf("%s (%s%s ±%s)", mean, sign, decimal(x.Difference, f.decimals), decimal(x.HalfWidth, f.decimals))
+	return fmt.Sprintf("%s (%s ±%s)", mean, difference, decimal(x.HalfWidth, f.decimals))
 }
+
+// recordedCell is what the trace says, and how far live is from it.
+func (s *Simulation) recordedCell(f figure) string {
+	v, ok := s.Recorded[f.key]
+	if !ok {
+		return "-"
+	}
+	cell := decimal(v, f.decimals)
+	if d, ok := s.distance(f.key); ok && f.key != "requests" {
+		cell += fmt.Sprintf(" (live %s)", deviation(d))
+	}
+	return cell
+}
+
+// distance is how far a figure of the simulated live policy is from the recorded
+// one, relative to the latter.
+func (s *Simulation) distance(key string) (float64, bool) {
+	v, ok := s.Recorded[key]
+	if !ok || v == 0 {
+		return 0, false
+	}
+	return s.Policies[0].Figures[key].Mean/v - 1, true
+}
+
+// trust sums the distances up in a sentence.
+func (s *Simulation) trust() []string {
+	worst, title, n := 0.0, "", 0
+	for _, f := range figures {
+		d, ok := s.distance(f.key)
+		if !ok || f.key == "requests" {
+			continue
+		}
+		n++
+		if title == "" || math.Abs(d) > math.Abs(worst) {
+			worst, title = d, f.title
+		}
+	}
+	if n == 0 {
+		return nil
+	}
+	return []string{fmt.Sprintf("Simulated live is within %.1f %% of the %d recorded figures; furthest off is %s (%s). A smaller difference between policies is not to be trusted.",
+		100*math.Abs(worst), n, title, deviation(worst))}
+}
+
+// deviation formats a relative difference.
+func deviation(d float64) string {
+	if math.Abs(d) < 0.0005 {
+		return "±0 %"
+	}
+	return fmt.Sprintf("%+.1f %%", 100*d)
+}
+
+// notes are those of the caller and the distance to what was recorded.
+func (s *Simulation) notes() []string { return append(slices.Clone(s.Notes), s.trust()...) }
 
 // decimal formats a number with that many decimals and thousands separators.
 func decimal(v float64, decimals int) string {
 	text := fmt.Sprintf("%.*f", decimals, v)
+	if strings.Trim(text, "-0.") == "" {
+		text = strings.TrimPrefix(text, "-") // it rounds to zero
+	}
 	whole, frac, _ := strings.Cut(text, ".")
 	out := count(0)
 	if n := strings.TrimPrefix(whole, "-"); n != "0" || frac != "" {
@@ -218,7 +283,13 @@ func (s *Simulation) legend() string {
 	return fmt.Sprintf("Means of %d seeds; live with its range, the others with the mean difference to live on the same seeds and its 95 %% interval.", s.Seeds)
 }
 
-const closedLoop = "Closed loop: a model of the fleet, as good as its timing. Trust it as far as the recorded figures agree with live."
+// closing says what kind of numbers these are.
+func (s *Simulation) closing() string {
+	if len(s.Recorded) == 0 {
+		return "Closed loop: a model of the fleet, as good as its timing. On a recorded request trace it would say how far it is off."
+	}
+	return "Closed loop: a model of the fleet, as good as its timing. Trust it as far as live agrees with what was recorded."
+}
 
 func (s *Simulation) writeText(w io.Writer) error {
 	var b strings.Builder
@@ -228,28 +299,37 @@ func (s *Simulation) writeText(w io.Writer) error {
 	}
 	t.Flush() // a strings.Builder never fails
 	fmt.Fprintf(&b, "\n%s\n", s.legend())
-	for _, n := range s.Notes {
+	for _, n := range s.notes() {
 		fmt.Fprintf(&b, "note: %s\n", n)
 	}
-	fmt.Fprintf(&b, "%s\n", closedLoop)
+	fmt.Fprintf(&b, "%s\n", s.closing())
 	_, err := io.WriteString(w, b.String())
 	return err
+}
+
+// escaped makes cells that a policy's name can't break out of.
+func escaped(row []string) []string {
+	out := make([]string, len(row))
+	for i, cell := range row {
+		out[i] = strings.ReplaceAll(cell, "|", `\|`)
+	}
+	return out
 }
 
 func (s *Simulation) writeMarkdown(w io.Writer) error {
 	var b strings.Builder
 	b.WriteString("# Fleet simulation\n\n")
 	for i, row := range s.Table() {
-		fmt.Fprintf(&b, "| %s |\n", strings.Join(row, " | "))
+		fmt.Fprintf(&b, "| %s |\n", strings.Join(escaped(row), " | "))
 		if i == 0 {
 			b.WriteString("| --- |" + strings.Repeat(" ---: |", len(row)-1) + "\n")
 		}
 	}
 	fmt.Fprintf(&b, "\n%s\n", s.legend())
-	for _, n := range s.Notes {
+	for _, n := range s.notes() {
 		fmt.Fprintf(&b, "\n> %s\n", n)
 	}
-	fmt.Fprintf(&b, "\n%s\n", closedLoop)
+	fmt.Fprintf(&b, "\n%s\n", s.closing())
 	_, err := io.WriteString(w, b.String())
 	return err
 }

@@ -121,6 +121,9 @@ func (p *Pool) writeText(b *strings.Builder) {
 		fmt.Fprintf(t, "%s\t\n", strings.Join(row, "\t"))
 	}
 	t.Flush() // a strings.Builder never fails
+	if p.Rebuilt != nil {
+		fmt.Fprintf(b, "\n%s\n", p.Rebuilt.text())
+	}
 	for i, line := range p.Verdicts() {
 		if i == 0 {
 			b.WriteString("\n")
@@ -168,6 +171,9 @@ func (p *Pool) writeMarkdown(b *strings.Builder) {
 		if i == 0 {
 			b.WriteString("| --- |" + strings.Repeat(" ---: |", len(row)-1) + "\n")
 		}
+	}
+	if p.Rebuilt != nil {
+		fmt.Fprintf(b, "\n%s\n", p.Rebuilt.text())
 	}
 	for i, line := range p.Verdicts() {
 		if i == 0 {

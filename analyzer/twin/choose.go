@@ -13,32 +13,51 @@ func (t *Twin) choose(r *request) {
 	if r.l.Aggregated() {
 		role, worker = aggregated, decision.Decode
 	}
+	t.begin(r)
 	d := t.decision(r, role, worker, r.prefillRank.Key, r.chosen)
 	d.TracksPrefill = true
-	if d.Selected == r.prefillRank.Key && r.l.HitRate.Set {
+	if r.l.HitRate.Set {
 		d.RecordedOverlapBlocks = decision.Some(r.l.HitRate.Value * float64(d.RequestBlocks))
 	}
 	t.emit(r, d)
 	t.book(r)
 	t.push(&t.events, r.admitted, evAdmit, r)
-	t.push(&t.events, r.first, evFirstToken, r)
 	if !r.l.Aggregated() {
 		t.push(&t.events, r.decodeChosen, evDecode, r)
-		t.push(&t.events, r.first+int64(t.opts.Handoff), evRelease, r)
-		return
 	}
-	t.push(&t.events, r.end, evRelease, r)
-	t.grow(r, r.first)
-	t.push(&t.events, r.end, evEnd, r)
+}
+
+// begin looks the request's prompt up, as of its choice.
+func (t *Twin) begin(r *request) {
+	r.setAdmitted(&t.prefill)
+	t.prefill.learn(r.l)
+	r.nodes = r.fleet.index.intern(r.blocks)
+	r.fleet.look(r.nodes, r.chosen)
+	if t.name(r) {
+		r.fleet.look(r.nodes, r.chosen)
+	}
+}
+
+// name gives generated blocks their hashes: where the engine reused more of the
+// prompt than earlier prompts explain, and an earlier request ended just there,
+// the prompt goes on with the text that was generated then.
+func (t *Twin) name(r *request) bool {
+	k, n := r.prefillRank, int(r.fleet.on[r.prefillRank.number].cached)
+	reused := int(min(uint64(max(0, r.l.CachedTokens))/uint64(r.l.BlockSizeTokens), uint64(len(r.blocks))))
+	if n == 0 || reused <= n || t.opts.ApproximateTTL > 0 {
+		return false
+	}
+	return k.pool.Name(r.blocks[n-1], r.nodes[n:reused]) > 0
 }
 
 // chooseDecode rebuilds the choice of a decode worker. Such a router books no
 // prefill and credits no overlap.
 func (t *Twin) chooseDecode(r *request) {
+	r.fleet.look(r.nodes, r.decodeChosen)
 	d := t.decision(r, decode, decision.Decode, r.decodeRank.Key, r.decodeChosen)
 	d.LoadOnly = true
 	t.emit(r, d)
-	r.decodeRank.hold(r.blocks)
+	r.decodeRank.hold(r.nodes)
 	t.push(&t.events, max(r.end, r.decodeChosen), evEnd, r)
 }
 
@@ -51,14 +70,17 @@ func (t *Twin) decision(r *request, role role, worker decision.WorkerType, selec
 		InputTokens: l.InputTokens, BlockSizeTokens: l.BlockSizeTokens,
 		RequestBlocks: decision.Blocks(l.InputTokens, l.BlockSizeTokens), Selected: selected,
 	}
-	if r.fleet.capacity == 0 && t.opts.ApproximateTTL == 0 {
-		d.Unknown |= decision.UnknownCapacity
-	}
 	ranks := r.fleet.pools[role]
 	d.Candidates = make([]decision.Candidate, 0, len(ranks))
 	for _, k := range ranks {
-		if k.present(at) {
-			d.Candidates = append(d.Candidates, k.candidate(r, role, at))
+		if !k.present(at) {
+			continue
+		}
+		n := len(d.Candidates)
+		d.Candidates = d.Candidates[:n+1]
+		k.candidate(r, role, &d.Candidates[n])
+		if k.unlimited && t.opts.ApproximateTTL == 0 {
+			d.Unknown |= decision.UnknownCapacity
 		}
 	}
 	return d
@@ -66,17 +88,16 @@ func (t *Twin) decision(r *request, role role, worker decision.WorkerType, selec
 
 var poolNames = [...]string{aggregated: "aggregated", prefill: "prefill", decode: "decode"}
 
-func (k *rank) candidate(r *request, role role, at int64) decision.Candidate {
-	c := decision.Candidate{Key: k.Key, ActivePrefillTokens: k.prefillTokens, ActiveRequests: k.requests}
+func (k *rank) candidate(r *request, role role, c *decision.Candidate) {
+	on := k.fleet.on[k.number]
+	c.Key, c.ActivePrefillTokens, c.ActiveRequests = k.Key, k.prefillTokens, k.requests
 	if role != decode {
-		overlap := k.overlap(r.blocks, at)
-		c.EffectiveOverlapBlocks = float64(overlap)
-		c.CachedTokens = uint64(overlap) * uint64(r.l.BlockSizeTokens)
+		c.EffectiveOverlapBlocks = float64(on.cached)
+		c.CachedTokens = uint64(on.cached) * uint64(r.l.BlockSizeTokens)
 	}
 	if role != prefill { // prefill routers don't track decode blocks
-		c.DecodeCostBlocks = k.decodeCost(r.blocks)
+		c.DecodeCostBlocks = float64(k.activeBlocks + len(r.blocks) - int(on.active))
 	}
-	return c
 }
 
 // emit completes a decision with what a log said of it.
@@ -90,6 +111,9 @@ func (t *Twin) emit(r *request, d *decision.Decision) {
 		d.SelectedCostBlocks = k.selection.CostBlocks
 	case k.recorded != nil:
 		d.SelectedCostBlocks = k.recorded.SelectedCostBlocks
+	case k.whole:
+		t.counts.Uncompared++
+		return
 	}
 	t.opts.Emit(d, k.recorded)
 }
@@ -97,13 +121,13 @@ func (t *Twin) emit(r *request, d *decision.Decision) {
 // book puts a request on its worker, as the router does at the choice.
 func (t *Twin) book(r *request) {
 	k := r.prefillRank
-	overlap := uint64(k.overlap(r.blocks, r.chosen)) * uint64(r.l.BlockSizeTokens)
+	overlap := uint64(k.fleet.on[k.number].cached) * uint64(r.l.BlockSizeTokens)
 	r.booked = r.l.InputTokens - min(r.l.InputTokens, overlap)
 	k.prefillTokens += r.booked
 	if r.l.Aggregated() {
-		k.hold(r.blocks)
+		k.hold(r.nodes)
 	}
-	if k.believed != nil {
-		k.believe(r.blocks, r.chosen, r.chosen+int64(t.opts.ApproximateTTL))
+	if t.opts.ApproximateTTL > 0 {
+		k.believe(r.nodes, r.chosen+int64(t.opts.ApproximateTTL))
 	}
 }

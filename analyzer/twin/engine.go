@@ -1,14 +1,20 @@
 package twin
 
-// run lets an event happen.
+import "github.com/kvshadow/kvshadow/analyzer/decision"
+
+// run lets an event happen. Each part of a request schedules the next, so that
+// their order holds even where a record has them all at the same moment.
 func (t *Twin) run(e event) {
 	switch e.kind {
 	case evAdmit:
 		t.admit(e.r)
+		t.push(&t.events, e.r.first, evFirstToken, e.r)
 	case evFirstToken:
 		t.firstToken(e.r)
+		t.generate(e.r)
 	case evGrow:
-		t.growNow(e.r, e.at)
+		t.allocate(e.r, 1)
+		t.grow(e.r)
 	case evRelease:
 		t.release(e.r)
 	case evEnd:
@@ -22,23 +28,31 @@ func (t *Twin) run(e event) {
 // at once, but the router hears of it when the step ends, with the first token.
 func (t *Twin) admit(r *request) {
 	k, size := r.prefillRank, uint64(r.l.BlockSizeTokens)
-	r.matched = k.pool.Match(r.blocks)
+	r.matched = k.pool.Match(r.nodes)
 	if r.matched > 0 && uint64(r.matched)*size >= r.l.InputTokens {
 		r.matched-- // the last token is always computed
 	}
 	if c := r.l.CachedTokens; c >= 0 {
-		r.matched = min(r.matched, int(uint64(c)/size)) // what the engine itself reported
+		r.matched = int(min(uint64(r.matched), uint64(c)/size)) // what the engine itself reported
 	}
-	r.ids = k.pool.Hold(r.blocks[:r.matched], make([]int32, 0, len(r.l.Hashes)+1))
+	fresh := int(r.promptBlocks()) - r.matched
+	r.ids = k.pool.Hold(r.nodes[:r.matched], make([]int32, 0, r.matched+fresh+1))
 	k.evicting = &r.evicted
-	t.allocate(r, int((r.l.InputTokens+size-1)/size)-r.matched)
+	t.allocate(r, fresh)
 	k.evicting = nil
+}
+
+// promptBlocks counts the started blocks of the prompt, a partial one without a
+// hash included.
+func (r *request) promptBlocks() uint64 {
+	started := decision.Blocks(r.l.InputTokens, r.l.BlockSizeTokens)
+	return max(uint64(len(r.blocks)), min(started, uint64(len(r.blocks))+1))
 }
 
 func (t *Twin) allocate(r *request, fresh int) {
 	ids, over := r.prefillRank.pool.Allocate(fresh, r.ids)
 	r.ids = ids
-	t.counts.OverCapacity += uint64(over)
+	t.counts.OverCapacity += uint64(min(over, fresh)) // what was over before has been counted
 }
 
 // firstToken ends prefill: the router takes the booking back, and learns of the
@@ -46,54 +60,66 @@ func (t *Twin) allocate(r *request, fresh int) {
 func (t *Twin) firstToken(r *request) {
 	k := r.prefillRank
 	k.prefillTokens -= min(k.prefillTokens, r.booked)
-	k.published(r.evicted)
+	k.assume(r.evicted, -1)
 	r.evicted = nil
 	for i := r.matched; i < len(r.blocks); i++ {
-		k.pool.Cache(r.ids[i], r.blocks[i])
+		k.pool.Cache(r.ids[i], r.nodes[i])
 	}
 }
 
-// grow schedules the next block that generated tokens need, from a moment on.
-func (t *Twin) grow(r *request, from int64) {
-	size := uint64(r.l.BlockSizeTokens)
-	held := uint64(len(r.ids)) * size
-	if len(r.ids) == 0 { // not admitted yet
-		held = (r.l.InputTokens + size - 1) / size * size
-	}
-	token := held - r.l.InputTokens // generated tokens that fit
-	if token >= r.generated {
+// generate schedules what follows the first token.
+func (t *Twin) generate(r *request) {
+	if !r.l.Aggregated() {
+		t.push(&t.events, r.first+int64(t.opts.Handoff), evRelease, r)
 		return
 	}
-	at := r.first + int64(token)*r.step
-	t.push(&t.events, max(from, at), evGrow, r)
+	t.grow(r)
+	t.push(&t.events, r.end, evRelease, r)
+	t.push(&t.events, r.end, evEnd, r)
 }
 
-func (t *Twin) growNow(r *request, at int64) {
-	t.allocate(r, 1)
-	t.grow(r, at)
+// grow schedules the next block that generated tokens need.
+func (t *Twin) grow(r *request) {
+	size := uint64(r.l.BlockSizeTokens)
+	held := uint64(len(r.ids)) * size
+	room := held - min(held, r.l.InputTokens) // generated tokens that fit
+	switch {
+	case room >= r.generated:
+	case r.step == 0: // all at once, and over
+		t.allocate(r, int((r.generated-room+size-1)/size))
+	default:
+		t.push(&t.events, r.first+int64(room)*r.step, evGrow, r)
+	}
 }
 
 // release gives the blocks back. Full blocks of generated text stay, without a
-// hash that a prompt could match.
+// hash until a prompt shows it; see [Twin.name].
 func (t *Twin) release(r *request) {
 	k, size := r.prefillRank, uint64(r.l.BlockSizeTokens)
-	if r.l.Aggregated() {
-		full := min(uint64(len(r.ids)), (r.l.InputTokens+r.generated)/size)
-		for i := uint64(len(r.blocks)); i < full; i++ {
-			k.pool.Keep(r.ids[i])
+	if full := min(uint64(len(r.ids)), (r.l.InputTokens+r.generated)/size); r.l.Aggregated() && full > uint64(len(r.blocks)) {
+		parent := uint64(0) // none
+		if n := len(r.blocks); n > 0 {
+			parent = r.blocks[n-1]
 		}
+		k.pool.KeepAfter(parent, r.ids[len(r.blocks):full])
 	}
 	k.pool.Release(r.ids)
 	r.ids = nil
+	k.open--
+	r.part()
+}
+
+// part ends one of the two parts of a request. After the second nothing refers
+// to its blocks.
+func (r *request) part() {
+	if r.parts++; r.parts == 2 {
+		r.fleet.index.release(r.nodes)
+	}
 }
 
 // end takes the request off the router's books.
-func (t *Twin) end(r *request) { r.decodeRank.drop(r.blocks) }
-
-// finish ends a request that is over already.
-func (t *Twin) finish(r *request) {
-	t.release(r)
-	if r.l.Aggregated() {
-		t.end(r)
-	}
+func (t *Twin) end(r *request) {
+	r.decodeRank.drop(r.nodes)
+	r.decodeRank.open--
+	r.part()
 }

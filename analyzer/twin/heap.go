@@ -29,6 +29,9 @@ func (e *event) before(o *event) bool {
 	if e.kind != o.kind {
 		return e.kind < o.kind
 	}
+	if e.kind == evChoice && e.r.l.RequestID != o.r.l.RequestID {
+		return e.r.l.RequestID < o.r.l.RequestID // whatever the order in which records come
+	}
 	return e.seq < o.seq
 }
 

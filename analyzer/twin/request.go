@@ -12,17 +12,24 @@ type request struct {
 	blocks []uint64 // full blocks of the prompt
 	fleet  *fleet
 
+	base                    int64 // when it came
 	chosen, decodeChosen    int64
 	admitted, first, end    int64
 	step                    int64 // between two generated tokens
 	generated               uint64
 	prefillRank, decodeRank *rank
 
-	booked  uint64 // prefill tokens
+	nodes   []uint64 // of its blocks
+	parts   int      // that are over: the engine's and the router's
+	booked  uint64   // prefill tokens
 	ids     []int32
 	matched int
-	evicted []uint64 // by its allocation, told to the router at the first token
+	evicted []uint64 // nodes, by its allocation; told to the router at the first token
 }
+
+// maxGenerated bounds what a record can make the twin allocate: no model
+// generates that many tokens.
+const maxGenerated = 1 << 20
 
 func (t *Twin) newRequest(l *decision.Lifecycle) *request {
 	r := &request{l: l, blocks: l.FullBlocks(), fleet: t.fleet(l.Model)}
@@ -37,14 +44,18 @@ func (t *Twin) newRequest(l *decision.Lifecycle) *request {
 	} else {
 		r.chosen = received.Add(min(choiceDelay, max(0, l.Wait))).UnixNano()
 	}
-	base := received.UnixNano()
+	r.base = received.UnixNano()
 	r.decodeChosen = r.chosen + int64(decodeDelay)
 	if at, ok := t.known.time(l.RequestID, decision.Decode); ok && !l.Aggregated() {
 		r.decodeChosen = at.UnixNano()
 	}
-	r.setMoments(base, &t.prefill)
+	r.setMoments()
 	r.prefillRank = t.rank(r.fleet, r.prefillKey())
+	r.prefillRank.seen(r.chosen, max(r.chosen, r.first))
+	r.prefillRank.open++
 	r.decodeRank = t.rank(r.fleet, r.decodeKey())
+	r.decodeRank.seen(r.chosen, max(r.chosen, r.end))
+	r.decodeRank.open++
 	return r
 }
 
@@ -58,20 +69,25 @@ func clamp(at, lo, hi time.Time) time.Time {
 	return at
 }
 
-// setMoments places the request's moments. What a trace leaves out, as for
-// requests that failed, happens at once.
-func (r *request) setMoments(base int64, times *prefillTimes) {
+// setMoments places what the record tells. What it leaves out, as for requests
+// that failed, happens at once.
+func (r *request) setMoments() {
 	l := r.l
-	r.first = base + int64(max(0, l.FirstToken))
+	r.first = r.base + int64(max(0, l.FirstToken))
 	if l.FirstToken < 0 {
-		r.first = base + int64(max(0, l.Total))
+		r.first = r.base + int64(max(0, l.Total))
 	}
-	r.end = max(r.first, base+int64(max(0, l.Total)))
-	r.admitted = min(r.first, max(r.chosen, base+int64(max(0, l.Wait)), r.first-times.least(l)))
+	r.end = max(r.first, r.base+int64(max(0, l.Total)))
 	if l.OutputTokens > 1 {
-		r.generated = l.OutputTokens - 1
+		r.generated = min(l.OutputTokens-1, maxGenerated)
 		r.step = (r.end - r.first) / int64(r.generated)
 	}
+}
+
+// setAdmitted places the moment when the engine allocates the prompt's blocks.
+func (r *request) setAdmitted(times *prefillTimes) {
+	handedOver := r.base + int64(max(0, r.l.Wait))
+	r.admitted = min(r.first, max(r.chosen, handedOver, r.first-times.least(r.l)))
 }
 
 func (r *request) prefillKey() rankKey {
@@ -88,13 +104,13 @@ func (r *request) decodeKey() rankKey {
 	return rankKey{r.l.Decode, decode}
 }
 
-func (r *request) ranks() [2]rankKey { return [2]rankKey{r.prefillKey(), r.decodeKey()} }
-
 // prefillTimes learns the least time from handing over to first token, by
 // uncached prompt tokens. A request whose first token took longer waited in
 // the engine before it was admitted.
 type prefillTimes struct {
-	least64 [64 * prefillStep]time.Duration
+	// atLeast has, for each bucket, the least of it and of all above; 0 if
+	// there is none.
+	atLeast [64 * prefillStep]time.Duration
 }
 
 // prefillStep is how many buckets each doubling of the tokens has.
@@ -117,22 +133,17 @@ func (p *prefillTimes) learn(l *decision.Lifecycle) {
 	if l.FirstToken < 0 || l.Wait < 0 || l.FirstToken <= l.Wait {
 		return
 	}
-	if d, b := l.FirstToken-l.Wait, p.bucket(l); p.least64[b] == 0 || d < p.least64[b] {
-		p.least64[b] = d
+	d := l.FirstToken - l.Wait
+	for b := p.bucket(l); b >= 0 && (p.atLeast[b] == 0 || d < p.atLeast[b]); b-- {
+		p.atLeast[b] = d
 	}
 }
 
 // least returns a bound on the prefill time, in ns: what any longer prefill has
 // been done in. Without one the request counts as admitted when handed over.
 func (p *prefillTimes) least(l *decision.Lifecycle) int64 {
-	best := time.Duration(0)
-	for _, d := range p.least64[min(p.bucket(l), len(p.least64)-1):] {
-		if d > 0 && (best == 0 || d < best) {
-			best = d
-		}
+	if d := p.atLeast[p.bucket(l)]; d > 0 {
+		return int64(d)
 	}
-	if best == 0 {
-		return int64(max(0, l.FirstToken))
-	}
-	return int64(best)
+	return int64(max(0, l.FirstToken))
 }

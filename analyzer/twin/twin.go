@@ -27,6 +27,9 @@ type Options struct {
 	// GPUBlocks is the KV capacity of a worker rank, in blocks, where the input
 	// doesn't tell; 0 stands for unknown, and then nothing is ever evicted.
 	GPUBlocks int
+	// Capacities has the KV capacity of a rank by model; models that it lacks
+	// have GPUBlocks.
+	Capacities map[string]int
 	// ApproximateTTL is set for routers without KV events: they believe a
 	// prompt cached on its worker from the choice on, for that long.
 	ApproximateTTL time.Duration
@@ -59,9 +62,15 @@ const (
 	// patience is how much longer than Options.Wait a selection is remembered:
 	// the record of its request comes when the request is over.
 	patience = 10 * time.Minute
-	// presence is how long before its first and after its last request a
-	// worker counts as a candidate.
+	// presence is how long before and after its requests a worker counts as a
+	// candidate.
 	presence = time.Minute
+	// forgetAfter is how long after its last request a worker's cache is
+	// forgotten.
+	forgetAfter = time.Hour
+	// clockStep is how many lifecycles in a row have to be over before the
+	// watermark until it counts as set back with their clock.
+	clockStep = 64
 )
 
 // Counts says what could not be rebuilt.
@@ -72,10 +81,13 @@ type Counts struct {
 	// WithoutBlocks counts lifecycles without block hashes or block size.
 	WithoutBlocks uint64
 	// Late counts lifecycles that came after the watermark had passed them.
-	// Their caches are rebuilt, their decisions are lost.
+	// What they left in caches is rebuilt, their decisions are lost.
 	Late uint64
 	// Unmatched counts selections of a log whose lifecycle never came.
 	Unmatched uint64
+	// Uncompared counts choices that came whole too, so long before their
+	// lifecycle that what they held was forgotten.
+	Uncompared uint64
 	// OverCapacity counts blocks that a rank held beyond its capacity: the
 	// capacity is wrong, or requests waited where the twin thought they ran.
 	OverCapacity uint64
@@ -93,6 +105,10 @@ type Twin struct {
 	sequence uint64
 	known    selections
 	prefill  prefillTimes
+	behind   int // lifecycles in a row that are over before the watermark
+	// told are the capacities that a log tells, and toldLast the last of them.
+	told     map[decision.Key]int
+	toldLast int
 }
 
 // New returns a twin that has seen nothing.
@@ -100,7 +116,8 @@ func New(opts Options) *Twin {
 	if opts.Handoff == 0 {
 		opts.Handoff = DefaultHandoff
 	}
-	return &Twin{opts: opts, fleets: map[string]*fleet{}, now: math.MinInt64, horizon: math.MinInt64, known: newSelections()}
+	return &Twin{opts: opts, fleets: map[string]*fleet{}, now: math.MinInt64, horizon: math.MinInt64,
+		known: newSelections(), told: map[decision.Key]int{}}
 }
 
 // Counts returns what could not be rebuilt so far.
@@ -117,27 +134,48 @@ func (t *Twin) Lifecycle(l *decision.Lifecycle) {
 		return
 	}
 	r := t.newRequest(l)
-	f := t.fleet(l.Model)
-	for _, k := range r.ranks() {
-		t.rank(f, k).seen(r.chosen)
+	over := max(r.end, r.chosen)
+	if over >= t.now {
+		t.behind = 0
+	} else if t.behind++; t.behind == clockStep {
+		t.setBack(r)
 	}
-	t.prefill.learn(l)
 	if r.chosen < t.now {
 		t.late(r)
 	} else {
 		t.push(&t.waiting, r.chosen, evChoice, r)
 	}
-	t.advance(max(r.end, r.chosen))
+	t.advance(over)
+}
+
+// setBack follows a clock that was set back: everything that waits is rebuilt,
+// and what was believed until some time to come is given up.
+func (t *Twin) setBack(r *request) {
+	t.rebuild(math.MaxInt64)
+	t.behind, t.now, t.horizon = 0, r.chosen, math.MinInt64
+	for _, f := range t.fleets {
+		f.disbelieve(func(*belief) bool { return true })
+		for _, k := range f.all {
+			k.firstSeen, k.lastSeen = min(k.firstSeen, t.now), min(k.lastSeen, t.now)
+		}
+	}
+	r.prefillRank.seen(r.chosen, max(r.chosen, r.first))
+	r.decodeRank.seen(r.chosen, max(r.chosen, r.end))
 }
 
 // Selection takes a winner that a log printed, with its exact time and cost.
 func (t *Twin) Selection(s *decision.Selection) {
-	t.known.add(s.RequestID, s.WorkerType, known{selection: s}, &t.counts)
+	t.known.add(s.RequestID, s.WorkerType, known{selection: s, at: s.Time}, &t.counts)
 	if !s.Time.IsZero() {
 		t.advance(s.Time.UnixNano())
-		if t.opts.Wait > 0 {
-			t.known.expire(s.Time.Add(-t.opts.Wait-patience), &t.counts)
-		}
+		t.expire(s.Time)
+	}
+}
+
+// expire forgets choices whose lifecycles won't come any more.
+func (t *Twin) expire(now time.Time) {
+	if t.opts.Wait > 0 {
+		t.known.expire(now.Add(-t.opts.Wait-patience), &t.counts)
 	}
 }
 
@@ -147,30 +185,37 @@ func (t *Twin) Observe(d *decision.Decision) {
 	if d.RequestID == "" {
 		return
 	}
-	t.known.add(d.RequestID, d.WorkerType, known{recorded: d}, &t.counts)
+	t.known.add(d.RequestID, d.WorkerType, known{recorded: d, whole: true, at: d.Time}, &t.counts)
 	if !d.Time.IsZero() {
 		t.advance(d.Time.UnixNano())
+		t.expire(d.Time)
 	}
 }
 
 // SetCapacity sets the KV capacity of a model's ranks, in blocks, as the
 // router's own metrics tell it.
 func (t *Twin) SetCapacity(model string, blocks int) {
-	f := t.fleet(model)
-	f.capacity = blocks
-	for _, k := range f.all {
-		k.pool.SetCapacity(blocks)
-	}
+	t.fleet(model).capacity = blocks
+	t.setCapacities()
 }
 
-// SetRankCapacity sets the KV capacity of one rank, as a log tells it. Ranks of
-// the same model that are told nothing have the same.
+// SetRankCapacity sets the KV capacity of one rank, as a log tells it. Where
+// nothing else tells of other ranks, they have the same.
 func (t *Twin) SetRankCapacity(rank decision.Key, blocks int) {
+	if t.told[rank] == blocks {
+		return
+	}
+	if len(t.told) >= maxKnown {
+		clear(t.told)
+	}
+	t.told[rank], t.toldLast = blocks, blocks
+	t.setCapacities()
+}
+
+func (t *Twin) setCapacities() {
 	for _, f := range t.fleets {
 		for _, k := range f.all {
-			if k.Key == rank && k.pool.Capacity() != blocks {
-				k.pool.SetCapacity(blocks)
-			}
+			k.setCapacity(t.capacity(f, k.Key))
 		}
 	}
 }
@@ -225,8 +270,19 @@ func (t *Twin) rebuild(until int64) {
 // in its worker's cache still counts for later choices.
 func (t *Twin) late(r *request) {
 	t.counts.Late++
+	t.known.take(r.l.RequestID, decision.Decode)
+	if !r.l.Aggregated() {
+		t.known.take(r.l.RequestID, decision.Prefill)
+	}
+	t.begin(r)
 	t.book(r)
 	t.admit(r)
 	t.firstToken(r)
-	t.finish(r)
+	t.release(r)
+	if r.l.Aggregated() {
+		t.end(r)
+		return
+	}
+	r.decodeRank.open--
+	r.part()
 }
