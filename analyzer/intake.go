@@ -72,6 +72,10 @@ func (i *Intake) Flush() { i.twin.Flush() }
 // Lifecycles returns how many requests traces told of.
 func (i *Intake) Lifecycles() uint64 { return i.lifecycles }
 
+// OverCapacityBlocks returns how many blocks rebuilt caches held beyond the
+// capacity that was told.
+func (i *Intake) OverCapacityBlocks() uint64 { return i.twin.Counts().OverCapacity }
+
 // Compared returns how the rebuilt decisions of a role compare with those that
 // came whole.
 func (i *Intake) Compared(t decision.WorkerType) report.Comparison { return i.compared[t] }

@@ -32,6 +32,9 @@ type Inputs struct {
 	Lifecycles   uint64            `json:"lifecycles,omitempty"`
 	IgnoredLines uint64            `json:"ignored_lines"`
 	Undecodable  map[string]uint64 `json:"undecodable"`
+	// OverCapacityBlocks counts what rebuilt caches held beyond the capacity
+	// that was told.
+	OverCapacityBlocks uint64 `json:"over_capacity_blocks,omitempty"`
 	// Compared is shown with the pools.
 	Compared [len(decision.WorkerTypes)]Comparison `json:"-"`
 }
@@ -211,6 +214,9 @@ func notes(r *Report, advice func(reason string) string) []string {
 				out = append(out, whole(n)+" "+text)
 			}
 		}
+	}
+	if n := r.Inputs.OverCapacityBlocks; n > 0 {
+		out = append(out, whole(n)+" blocks were allocated beyond the KV capacity that was given: it is too small, or requests waited in the engine where the traces don't show it.")
 	}
 	for i := range r.Pools {
 		p := &r.Pools[i]
