@@ -1,0 +1,178 @@
+package dashboards
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/kvshadow/kvshadow/catalog"
+)
+
+// expr is an expression in PromQL, with what it reads. Expressions are made by
+// the functions of this file only, so that counters are always rated before
+// they are aggregated, ratios are ratios of sums, and a quiet service gives no
+// value rather than NaN.
+type expr struct {
+	text  string
+	reads []read
+}
+
+// read is a metric that an expression reads, the labels it selects or groups
+// by, and the values it selects by equality. Labels that the scrape adds aren't
+// listed.
+type read struct {
+	metric catalog.Metric
+	labels []string
+	values map[string]string
+}
+
+// labelJob is added by the scrape, not by the process.
+const labelJob = "job"
+
+// scope ties labels to variables: a selector gets a matcher for each label that
+// its metric has.
+type scope []binding
+
+type binding struct{ label, variable string }
+
+// matcher is a label matcher. It takes the place of the scope's for the label.
+type matcher struct{ label, op, value string }
+
+func is(label, value string) matcher    { return matcher{label, "=", value} }
+func like(label, regex string) matcher  { return matcher{label, "=~", regex} }
+func isNot(label, value string) matcher { return matcher{label, "!=", value} }
+
+// selector returns the series of a metric, or of a histogram's part, within the
+// scope.
+func (s scope) selector(m catalog.Metric, part string, ms []matcher) expr {
+	all := slices.Clone(ms)
+	for _, b := range s {
+		given := slices.ContainsFunc(ms, func(m matcher) bool { return m.label == b.label })
+		if !given && (b.label == labelJob || slices.Contains(m.Labels, b.label)) {
+			all = append(all, like(b.label, "$"+b.variable))
+		}
+	}
+	r := read{metric: m, values: map[string]string{}}
+	var texts []string
+	for _, x := range all {
+		texts = append(texts, x.label+x.op+strconv.Quote(x.value))
+		r.labels = union(r.labels, []string{x.label})
+		if x.op == "=" {
+			r.values[x.label] = x.value
+		}
+	}
+	return expr{fmt.Sprintf("%s%s{%s}", m.Name, part, strings.Join(texts, ", ")), []read{r}}
+}
+
+// gauge returns the series of a gauge.
+func (s scope) gauge(m catalog.Metric, ms ...matcher) expr { return s.selector(m, "", ms) }
+
+// rate returns what a counter gains a second.
+func (s scope) rate(m catalog.Metric, ms ...matcher) expr { return rated(s.selector(m, "", ms)) }
+
+// The parts of a histogram, as rates.
+func (s scope) rateOfSum(m catalog.Metric, ms ...matcher) expr {
+	return rated(s.selector(m, "_sum", ms))
+}
+
+func (s scope) rateOfCount(m catalog.Metric, ms ...matcher) expr {
+	return rated(s.selector(m, "_count", ms))
+}
+
+func (s scope) rateOfBuckets(m catalog.Metric, ms ...matcher) expr {
+	return rated(s.selector(m, "_bucket", ms))
+}
+
+// The windows of rates: as short as scrapes allow, and the time range of the
+// dashboard.
+const (
+	windowShort = "[$__rate_interval]"
+	windowRange = "[$__range]"
+)
+
+func rated(e expr) expr {
+	return expr{fmt.Sprintf("rate(%s%s)", e.text, windowShort), e.reads}
+}
+
+// overRange takes the rates of an expression over the whole time range: a ratio
+// of rates is then the ratio of the sums in it.
+func overRange(e expr) expr {
+	return expr{strings.ReplaceAll(e.text, windowShort, windowRange), e.reads}
+}
+
+// increase returns what a counter gained over the time range of the dashboard.
+func (s scope) increase(m catalog.Metric, ms ...matcher) expr {
+	e := s.selector(m, "", ms)
+	return expr{fmt.Sprintf("increase(%s%s)", e.text, windowRange), e.reads}
+}
+
+func sum(e expr, by ...string) expr   { return aggregate("sum", e, by) }
+func most(e expr, by ...string) expr  { return aggregate("max", e, by) }
+func least(e expr, by ...string) expr { return aggregate("min", e, by) }
+func mean(e expr, by ...string) expr  { return aggregate("avg", e, by) }
+
+func aggregate(op string, e expr, by []string) expr {
+	out := expr{text: fmt.Sprintf("%s(%s)", op, e.text)}
+	if len(by) > 0 {
+		out.text = fmt.Sprintf("%s by (%s) (%s)", op, strings.Join(by, ", "), e.text)
+	}
+	for _, r := range e.reads {
+		out.reads = append(out.reads, read{r.metric, union(r.labels, by), r.values})
+	}
+	return out
+}
+
+// union returns labels with those of more that come from the metric itself and
+// aren't there yet.
+func union(labels, more []string) []string {
+	out := slices.Clone(labels)
+	for _, l := range more {
+		if l != labelJob && l != labelInstance && l != labelBucket && !slices.Contains(out, l) {
+			out = append(out, l)
+		}
+	}
+	return out
+}
+
+const (
+	labelInstance = "instance" // added by the scrape
+	labelBucket   = "le"       // of every histogram
+)
+
+// ratio divides sums. Where nothing happened there is no ratio, and no NaN.
+func ratio(part, whole expr) expr {
+	return expr{fmt.Sprintf("%s / (%s > 0)", part.text, whole.text), slices.Concat(part.reads, whole.reads)}
+}
+
+// oneMinus turns a share into the share of the rest.
+func oneMinus(e expr) expr { return expr{"1 - " + e.text, e.reads} }
+
+func minus(a, b expr) expr {
+	return expr{fmt.Sprintf("%s - %s", a.text, b.text), slices.Concat(a.reads, b.reads)}
+}
+
+// minusEach subtracts every series of b from the one of a with the same labels
+// on.
+func minusEach(a, b expr, on ...string) expr {
+	return expr{fmt.Sprintf("%s - on (%s) group_right () %s", a.text, strings.Join(on, ", "), b.text), slices.Concat(a.reads, b.reads)}
+}
+
+// ratioEach divides every series of part by the one of whole with the same
+// labels on.
+func ratioEach(part, whole expr, on ...string) expr {
+	return expr{fmt.Sprintf("%s / on (%s) group_left () (%s > 0)", part.text, strings.Join(on, ", "), whole.text), slices.Concat(part.reads, whole.reads)}
+}
+
+// in puts an expression into brackets.
+func in(e expr) expr { return expr{"(" + e.text + ")", e.reads} }
+
+// quantile estimates a quantile from a histogram's rated buckets. The
+// comparison drops the NaN of a time without observations.
+func quantile(q float64, buckets expr, by ...string) expr {
+	s := sum(buckets, append([]string{labelBucket}, by...)...)
+	return expr{fmt.Sprintf("histogram_quantile(%s, %s) >= 0", strconv.FormatFloat(q, 'g', -1, 64), s.text), s.reads}
+}
+
+// age returns the seconds since the Unix time that a gauge holds.
+func age(e expr) expr { return expr{"time() - " + e.text, e.reads} }
