@@ -7,7 +7,7 @@ var (
 		Help:      "Total admitted prefill scheduler selections with less KV cache overlap than another eligible worker.",
 		Values:    workerTypes(),
 		Stability: Alpha, Since: "1.5.1", Releases: seenFrom151(), Essential: true, Cardinality: "routers",
-		HowToUse: "The share of prefill selections that gave up overlap: `sum(rate(dynamo_component_router_non_max_overlap_selections_total[$__rate_interval])) / (sum(rate(dynamo_component_router_requests_total[$__rate_interval])) > 0)`. 0 for ever in aggregated deployments; kvshadow_non_max_overlap_selections_total tells there.",
+		HowToUse: "The share of prefill selections that gave up overlap: `sum(rate(dynamo_component_router_non_max_overlap_selections_total[$__rate_interval])) / (sum(rate(dynamo_frontend_requests_started_total[$__rate_interval])) > 0)`; a disaggregated router counts each request twice, the frontend once. 0 for ever in aggregated deployments; kvshadow_non_max_overlap_selections_total tells there.",
 	}
 	RouterOverlapBlocksLost = Metric{
 		Name: "dynamo_component_router_overlap_blocks_lost", Type: Histogram, Unit: "blocks", Labels: requestLabels(LabelWorkerType),

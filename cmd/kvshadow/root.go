@@ -30,7 +30,7 @@ func newRoot() *cobra.Command {
 
 		SuggestionsMinimumDistance: 2,
 	}
-	root.AddCommand(newAnalyze(), newCatalog(), newExplain(), newPolicies(), newServe(), newSimulate(), newVersion())
+	root.AddCommand(newAlerts(), newAnalyze(), newCalibrate(), newCatalog(), newDashboards(), newExplain(), newPolicies(), newServe(), newSimulate(), newVerify(), newVersion())
 	return root
 }
 

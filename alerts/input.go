@@ -1,0 +1,81 @@
+package alerts
+
+import "github.com/kvshadow/kvshadow/catalog"
+
+// droppedShare records the share of lines that were read and lost. Input is a
+// matter of one process, so replicas aren't summed here.
+func droppedShare() recording {
+	return recording{"kvshadow:source_dropped_lines:share" + short, ratio(rate(catalog.SourceDroppedLines, short), rate(catalog.SourceLines, short))}
+}
+
+// undecodableWindow bridges the pauses of a router with little traffic.
+const undecodableWindow = "15m"
+
+// undecodableShare records the share of what should have been a decision and
+// couldn't be used. Ignored lines are no part of it: most of a log is noise.
+func undecodableShare() recording {
+	lost := rate(catalog.SourceUndecodable, undecodableWindow).without("sum", catalog.LabelReason)
+	decoded := rate(catalog.SourceDecisions, undecodableWindow)
+	return recording{"kvshadow:source_undecodable:share" + undecodableWindow, ratio(lost, compose("(%s + %s)", lost, decoded))}
+}
+
+func inputRecordings() []recording { return []recording{droppedShare(), undecodableShare()} }
+
+func inputAlerts(t Thresholds) []alert {
+	return []alert{inputBehind(t), inputSilent(t), recordsDropped(t), recordsUndecodable(t), reloadFailed(t)}
+}
+
+func inputBehind(t Thresholds) alert {
+	x := t.InputBehind
+	return alert{
+		InputBehind, x.Common,
+		compose("%s > %s", gauge(catalog.SourceLag), float64(x.MaxLag)/1e9),
+		"kvshadow is behind its input.",
+		"Source {{ $labels.source }} of {{ $labels.instance }} has not reached the end of its input for {{ $value | humanizeDuration }}; the counters describe traffic of that age.",
+	}
+}
+
+// inputSilent tells a stalled source from a quiet router: it says nothing if
+// the router is scraped and has no traffic.
+func inputSilent(t Thresholds) alert {
+	x := t.InputSilent
+	return alert{
+		InputSilent, x.Common,
+		compose("%s == 0\nand\n%s >= %s\nunless on (%s)\n%s == 0",
+			increase(catalog.SourceLines, mid), increase(catalog.SourceLines, "6h"), x.MinLines,
+			t.scope(), increase(catalog.RouterRequestsStarted, mid).by("sum", t.ScopeLabels...)),
+		"A source of kvshadow went silent.",
+		"Source {{ $labels.source }} of {{ $labels.instance }} brought {{ $value }} lines in 30m although it had lines in the 6h before, and no scraped router says that there is no traffic.",
+	}
+}
+
+func recordsDropped(t Thresholds) alert {
+	x := t.RecordsDropped
+	return alert{
+		RecordsDropped, x.Common,
+		compose("%s > %s", droppedShare().series(), x.MaxShare),
+		"kvshadow loses lines that it has read.",
+		"{{ $value | humanizePercentage }} of the lines of source {{ $labels.source }} of {{ $labels.instance }} were dropped in 5m; every sum is too low by about that share.",
+	}
+}
+
+func recordsUndecodable(t Thresholds) alert {
+	x := t.RecordsUndecodable
+	return alert{
+		RecordsUndecodable, x.Common,
+		compose("%s > %s\nand\n%s >= %s",
+			undecodableShare().series(), x.MaxShare,
+			increase(catalog.SourceUndecodable, undecodableWindow).without("sum", catalog.LabelReason), x.MinUndecodable),
+		"kvshadow can't use part of its input.",
+		"{{ $value | humanizePercentage }} of what should have been decisions in source {{ $labels.source }} of {{ $labels.instance }} could not be used in 15m. The usual cause is a new release of the router.",
+	}
+}
+
+func reloadFailed(t Thresholds) alert {
+	return alert{
+		ReloadFailed, t.ReloadFailed.Common,
+		compose("%s == 0", gauge(catalog.ReloadSuccess)),
+		"kvshadow refused its policies file.",
+		"{{ $labels.instance }} runs on the policies of its last successful load: the gauge of the last reload reads {{ $value }}. The log names the file, the line and the cause.",
+	}
+}
