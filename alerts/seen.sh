@@ -22,6 +22,7 @@ nobody=127.0.0.1:$((PORT + 5)) # where vmalert may send alerts to
 
 tmp=$(mktemp -d)
 pids=()
+declare -A pid_of
 finish() {
   if [ ${#pids[@]} -gt 0 ]; then
     kill "${pids[@]}" 2>/dev/null || true
@@ -37,15 +38,20 @@ start() {
   shift
   "$@" >"$tmp/$name.log" 2>&1 &
   pids+=($!)
+  pid_of[$name]=$!
 }
 
-# wait_for NAME URL: until it answers, 30 s at most.
+# wait_for NAME URL: until it answers, 30 s at most. What answers must be ours,
+# not another process on the port.
 wait_for() {
-  curl -sSf -o /dev/null --max-time 5 --retry 60 --retry-connrefused --retry-all-errors --retry-delay 0 --retry-max-time 30 "$2" 2>"$tmp/curl" && return
-  echo "$1 doesn't answer:" >&2
+  curl -sSf -o /dev/null --max-time 5 --retry 60 --retry-connrefused --retry-all-errors --retry-delay 0 --retry-max-time 30 "$2" 2>"$tmp/curl" && alive "$1" && return
+  echo "$1 doesn't answer, or its port is taken:" >&2
   tail -n 5 "$tmp/curl" "$tmp/$1.log" >&2
   exit 1
 }
+
+# alive NAME: whether it still runs.
+alive() { kill -0 "${pid_of[$1]}" 2>/dev/null; }
 
 # count PATTERN: how often standard input has it.
 count() { { grep -oE -- "$1" || true; } | wc -l; }
@@ -134,6 +140,7 @@ go build -o "$tmp/routerpage" ./alerts/internal/routerpage
 start exporter "$KVSHADOW" serve --demo --web.listen-address "$exporter"
 start router "$tmp/routerpage" "$router" catalog/testdata/dynamo-*.metrics.txt
 wait_for exporter "http://$exporter/-/ready"
+wait_for router "http://$router/$(cd catalog/testdata && ls dynamo-*.metrics.txt | head -n 1)"
 
 install prometheus prometheus || { echo "prometheus can't be installed" >&2; tail -n 5 "$tmp/apt.log" >&2; exit 1; }
 { printf 'global: {scrape_interval: 1s, evaluation_interval: 1s}\nrule_files: ["%s"]\n' "$RULES"; scrapes; } >"$tmp/prometheus.yaml"
@@ -159,5 +166,8 @@ if [ -n "$victoria" ]; then
   healthy victoriametrics "http://$vmalert"
   look victoriametrics "http://$victoria"
 fi
+for name in "${!pid_of[@]}"; do
+  alive "$name" || { echo "$name: FAILED: it ended: $(tail -n 3 "$tmp/$name.log")"; failures=$((failures + 1)); }
+done
 echo "seen: ${#queries[@]} queries, $rules rules, $failures failures"
 [ "$failures" = 0 ]
