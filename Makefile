@@ -5,7 +5,7 @@ PKG     := github.com/prometheus/common/version
 LDFLAGS := -X $(PKG).Version=$(VERSION) -X $(PKG).Revision=$(shell git rev-parse --short HEAD 2>/dev/null || echo unknown)
 FUZZTIME ?= 60s
 
-.PHONY: build run test race lint generate fuzz bench seen e2e
+.PHONY: build run test race lint generate fuzz bench seen e2e published-table
 
 build:
 	$(GO) build -ldflags '$(LDFLAGS)' -o kvshadow ./cmd/kvshadow
@@ -54,3 +54,7 @@ seen: build
 # Dynamo's real router and mock workers, with kvshadow beside them: e2e/README.md.
 e2e:
 	e2e/run.sh
+
+# Prints the published comparison of routing weights beside our own.
+published-table: build
+	testdata/simulation/published.sh ./kvshadow

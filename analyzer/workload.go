@@ -1,6 +1,7 @@
 package analyzer
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -29,7 +30,7 @@ func ReadWorkload(ctx context.Context, files *input.Set, opts WorkloadOptions) (
 		opts.HashTokens = opts.BlockSize
 	}
 	mooncake := fleet.NewMooncake(opts.HashTokens, opts.BlockSize)
-	lifecycles, err := readTraces(ctx, files, mooncake.Line)
+	lifecycles, notes, err := readTraces(ctx, files, mooncake.Line)
 	switch {
 	case err != nil:
 		return nil, nil, nil, err
@@ -37,32 +38,31 @@ func ReadWorkload(ctx context.Context, files *input.Set, opts WorkloadOptions) (
 		return nil, nil, nil, errors.New("the input mixes request traces and Mooncake rows")
 	case len(lifecycles) == 0:
 		w, err := mooncake.Workload()
-		return w, nil, nil, err
+		return w, nil, notes, err
 	}
 	w, skipped, err := fleet.FromLifecycles(lifecycles, opts.BlockSize, opts.Closed)
 	if err != nil {
 		return nil, nil, nil, err
 	}
-	var notes []string
 	if skipped > 0 {
 		notes = append(notes, fmt.Sprintf("%d of %d requests of the trace have no usable block hashes and were left out.", skipped, len(lifecycles)))
 	}
 	return w, fleet.Recorded(lifecycles), notes, nil
 }
 
-// ReadLifecycles reads request traces.
-func ReadLifecycles(ctx context.Context, files *input.Set) ([]*decision.Lifecycle, error) {
-	lifecycles, err := readTraces(ctx, files, func([]byte) error { return errors.New("not a record of a request trace") })
+// ReadLifecycles reads request traces, and returns notes on what a reader should
+// know.
+func ReadLifecycles(ctx context.Context, files *input.Set) ([]*decision.Lifecycle, []string, error) {
+	lifecycles, notes, err := readTraces(ctx, files, func([]byte) error { return errors.New("not a record of a request trace") })
 	if err == nil && len(lifecycles) == 0 {
 		err = errors.New("the input has no request")
 	}
-	return lifecycles, err
+	return lifecycles, notes, err
 }
 
 // readTraces hands every line that isn't a router's record to other, and stops
-// at its first error.
-func readTraces(ctx context.Context, files *input.Set, other func(line []byte) error) ([]*decision.Lifecycle, error) {
-	var lifecycles []*decision.Lifecycle
+// at its first error. Records that can't be decoded are left out and noted.
+func readTraces(ctx context.Context, files *input.Set, other func(line []byte) error) (lifecycles []*decision.Lifecycle, notes []string, err error) {
 	decoder := dynamo.NewDecoder(func(*decision.Decision) {})
 	decoder.Lifecycle = func(l *decision.Lifecycle) { lifecycles = append(lifecycles, l) }
 	ctx, stop := context.WithCancel(ctx)
@@ -74,8 +74,8 @@ func readTraces(ctx context.Context, files *input.Set, other func(line []byte) e
 			stop() // no need to read on
 		}
 	}
-	err := files.Each(ctx, func(stream uint64, at input.Position, line []byte) {
-		if broken != nil || len(line) == 0 || decoder.Line(stream, line) {
+	err = files.Each(ctx, func(stream uint64, at input.Position, line []byte) {
+		if broken != nil || len(line) == 0 || decoder.Line(stream, line) || isOtherEvent(line) {
 			return
 		}
 		if err := other(line); err != nil {
@@ -85,5 +85,16 @@ func readTraces(ctx context.Context, files *input.Set, other func(line []byte) e
 	if broken != nil {
 		err = broken
 	}
-	return lifecycles, err
+	decoder.Undecodable(func(reason string, n uint64) {
+		if n > 0 {
+			notes = append(notes, fmt.Sprintf("%d record(s) of the trace couldn't be decoded (%s) and were left out.", n, reason))
+		}
+	})
+	return lifecycles, notes, err
+}
+
+// isOtherEvent says whether a line is a request trace's record of something else
+// than the end of a request.
+func isOtherEvent(line []byte) bool {
+	return bytes.Contains(line[:min(len(line), 512)], []byte(`"dynamo.request.trace`))
 }

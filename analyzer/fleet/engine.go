@@ -1,110 +1,6 @@
 package fleet
 
-import (
-	"slices"
-
-	"github.com/kvshadow/kvshadow/analyzer/decision"
-	"github.com/kvshadow/kvshadow/analyzer/kvcache"
-)
-
-// rank is one engine with its scheduler, and what the router books on it.
-type rank struct {
-	key         decision.Key
-	number      int32
-	joins       float64
-	prefillOnly bool
-	decodeOnly  bool
-
-	active        map[uint64]int32
-	prefillTokens int
-	requests      int
-
-	// index is what the router believes cached here. The events of a step reach
-	// it when the step ends.
-	index     map[uint64]struct{}
-	changes   []change
-	visibleAt float64
-
-	pool    *kvcache.Pool
-	waiting []int32
-	running []int32
-	busy    bool
-
-	// The step that is under way.
-	steps     int // how many decode steps it stands for
-	decoding  int // sequences that decode in it
-	context   int // their tokens
-	prefillMs float64
-	started   float64
-	version   uint32
-}
-
-func newRank(w *world, key decision.Key, prefillOnly, decodeOnly bool) *rank {
-	k := &rank{key: key, prefillOnly: prefillOnly, decodeOnly: decodeOnly,
-		active: map[uint64]int32{}, index: map[uint64]struct{}{}}
-	k.pool = kvcache.New(w.cfg.GPUBlocks, func(hash uint64) { k.changes = append(k.changes, change{hash, false}) })
-	return k
-}
-
-// change is a KV event: a block was stored or removed.
-type change struct {
-	hash   uint64
-	stored bool
-}
-
-// publish tells the router of the step's KV events, if it has ended.
-func (k *rank) publish(now float64) {
-	if len(k.changes) == 0 || now < k.visibleAt {
-		return
-	}
-	for _, c := range k.changes {
-		if c.stored {
-			k.index[c.hash] = struct{}{}
-		} else {
-			delete(k.index, c.hash)
-		}
-	}
-	k.changes = k.changes[:0]
-}
-
-// overlap is how many leading blocks the router believes cached here.
-func (k *rank) overlap(full []uint64) int {
-	for i, h := range full {
-		if _, ok := k.index[h]; !ok {
-			return i
-		}
-	}
-	return len(full)
-}
-
-func (k *rank) book(full []uint64) {
-	for _, h := range full {
-		k.active[h]++
-	}
-	k.requests++
-}
-
-func (k *rank) unbook(full []uint64) {
-	for _, h := range full {
-		if n := k.active[h] - 1; n > 0 {
-			k.active[h] = n
-		} else {
-			delete(k.active, h)
-		}
-	}
-	k.requests--
-}
-
-func (k *rank) decodeCost(full []uint64) float64 {
-	shared := 0
-	for _, h := range full {
-		if k.active[h] == 0 {
-			break
-		}
-		shared++
-	}
-	return float64(len(k.active) + len(full) - shared)
-}
+import "slices"
 
 // length is the sequence's tokens: the prompt and what was generated.
 func (w *world) length(r *request) int { return w.load.turns[r.turn].input + r.generated }
@@ -112,9 +8,23 @@ func (w *world) length(r *request) int { return w.load.turns[r.turn].input + r.g
 // startStep schedules a step as vLLM does: first every running request, then
 // waiting ones while there is room, within the token budget.
 func (k *rank) startStep(w *world) error {
-	budget := w.cfg.MaxBatchedTokens
 	var batch prefillBatch
-	preempted := false
+	budget, preempted := k.scheduleRunning(w, &batch)
+	k.closed = false
+	if !preempted || len(k.running) == 0 {
+		if err := k.receive(w); err != nil {
+			return err
+		}
+		k.scheduleWaiting(w, budget, &batch)
+	}
+	k.launch(w, &batch)
+	return nil
+}
+
+// scheduleRunning gives every running request its tokens, and its blocks at the
+// expense of the last ones. It returns what is left of the token budget.
+func (k *rank) scheduleRunning(w *world, batch *prefillBatch) (budget int, preempted bool) {
+	budget = w.cfg.MaxBatchedTokens
 	for i := 0; i < len(k.running) && budget > 0; {
 		id := k.running[i]
 		r := &w.reqs[id]
@@ -126,28 +36,54 @@ func (k *rank) startStep(w *world) error {
 			preempted = true
 			continue // the victim may be this one, which has left the list then
 		}
-		k.schedule(w, r, before, tokens, &batch)
+		k.schedule(w, r, before, tokens, batch)
 		budget -= tokens
 		i++
 	}
-	for !preempted && len(k.waiting) > 0 && len(k.running) < w.cfg.MaxNumSeqs && budget > 0 {
+	return budget, preempted
+}
+
+// scheduleWaiting lets waiting requests in, the oldest first.
+func (k *rank) scheduleWaiting(w *world, budget int, batch *prefillBatch) {
+	for len(k.waiting) > 0 && budget > 0 {
+		if !k.hasten(w) && len(k.pending) > 0 {
+			k.closed = true
+			return
+		}
 		id := k.waiting[0]
 		r := &w.reqs[id]
-		tokens, ok := k.admit(w, r, budget)
+		tokens, ok := 0, len(k.running) < w.cfg.MaxNumSeqs
+		if ok {
+			tokens, ok = k.admit(w, id, budget)
+		}
 		if !ok {
-			break
+			k.closed = true
+			return
 		}
 		k.waiting = k.waiting[1:]
 		k.running = append(k.running, id)
-		k.schedule(w, r, r.computed, tokens, &batch)
+		k.schedule(w, r, r.computed, tokens, batch)
 		budget -= tokens
 	}
-	k.launch(w, &batch)
-	return nil
+}
+
+// hasten moves a waiting request that holds its blocks to the front, where one
+// without would wait for them for ever.
+func (k *rank) hasten(w *world) bool {
+	i := slices.IndexFunc(k.waiting, func(id int32) bool { return len(w.reqs[id].ids) > 0 })
+	if i < 0 {
+		return false
+	}
+	id := k.waiting[i]
+	k.waiting = slices.Insert(slices.Delete(k.waiting, i, i+1), 0, id)
+	return true
 }
 
 // prefillBatch sums the prompts of a step, as the timing model takes them.
-type prefillBatch struct{ count, total, prefix int }
+type prefillBatch struct {
+	count, total, prefix int
+	work                 bool // anything at all is computed
+}
 
 // schedule computes tokens of a request in this step. Its full blocks can be
 // matched from now on, by later requests of the same step too.
@@ -165,7 +101,8 @@ func (k *rank) schedule(w *world, r *request, before, tokens int, b *prefillBatc
 		}
 	}
 	r.computed = after
-	if prompt := min(after, t.input) - min(before, t.input); prompt > 0 && !k.decodeOnly {
+	b.work = b.work || tokens > 0
+	if prompt := min(after, t.input) - min(before, t.input); prompt > 0 {
 		b.count++
 		b.total += min(before, t.input) + prompt
 		b.prefix += min(before, t.input)
@@ -188,35 +125,59 @@ func (k *rank) grow(w *world, r *request, tokens int) bool {
 
 // admit lets a waiting request in if its known sequence fits: its cached prefix
 // is held and the blocks of its first chunk are allocated.
-func (k *rank) admit(w *world, r *request, budget int) (tokens int, ok bool) {
+func (k *rank) admit(w *world, id int32, budget int) (tokens int, ok bool) {
+	r := &w.reqs[id]
 	t := &w.load.turns[r.turn]
 	size, length := w.cfg.BlockSize, w.length(r)
 	if len(r.ids) > 0 { // its cache came from a prefill worker
 		return min(length-r.computed, budget), true
 	}
-	matched := k.pool.Match(t.full)
+	full := k.known(w, id)
+	matched := k.pool.Match(full)
 	if matched > 0 && matched*size >= length {
 		matched--
 	}
-	if !k.pool.Fits(t.full[:matched], ceilDiv(length, size)-matched) {
+	if !k.pool.Fits(full[:matched], ceilDiv(length, size)-matched) {
 		return 0, false
 	}
-	r.ids = k.pool.Hold(t.full[:matched], r.ids[:0])
+	r.ids = k.pool.Hold(full[:matched], r.ids[:0])
 	r.computed = matched * size
-	if !r.started {
-		r.started, r.reused = true, r.computed
+	if !k.decodeOnly {
+		r.reused = min(r.computed, t.input) // of the last admission, as upstream reports it
 	}
 	tokens = min(length-r.computed, budget)
 	r.ids, _ = k.pool.Allocate(ceilDiv(r.computed+tokens, size)-matched, r.ids)
 	return tokens, true
 }
 
-// preempt throws a running request out; it will be computed again.
+// preempt throws a running request out. What isn't evicted meanwhile it finds
+// again, what it generated too.
 func (k *rank) preempt(w *world, id int32) {
 	r := &w.reqs[id]
 	i := slices.Index(k.running, id)
 	k.running = slices.Delete(k.running, i, i+1)
+	r.preempted = true
+	for i, hash := range k.known(w, id) {
+		if (i+1)*w.cfg.BlockSize <= r.computed {
+			k.pool.Cache(r.ids[i], hash)
+		}
+	}
 	k.pool.Release(r.ids)
 	r.ids, r.computed = r.ids[:0], 0
 	k.waiting = slices.Insert(k.waiting, 0, id)
+}
+
+// known returns the hashes of a request's full blocks: those of its prompt and,
+// once it was preempted, of what it generated, which nobody else has.
+func (k *rank) known(w *world, id int32) []uint64 {
+	r := &w.reqs[id]
+	full := w.load.turns[r.turn].full
+	if !r.preempted {
+		return full
+	}
+	full = full[:len(full):len(full)]
+	for len(full) < w.length(r)/w.cfg.BlockSize {
+		full = append(full, mix(uint64(id)<<32|uint64(len(full))))
+	}
+	return full
 }

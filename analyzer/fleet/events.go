@@ -3,8 +3,8 @@ package fleet
 type eventKind uint8
 
 const (
-	evStep eventKind = iota // a rank's step ends
-	evHandoff
+	evStep        eventKind = iota // a rank's step ends
+	evTransferred                  // a prompt's cache is at its decode worker
 	evArrive
 )
 

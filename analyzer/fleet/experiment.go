@@ -27,6 +27,9 @@ type Experiment struct {
 // Run simulates every world on all cores and returns the results by policy and
 // seed. They are independent of the number of cores.
 func (x *Experiment) Run(ctx context.Context) ([][]*Result, error) {
+	if err := x.Config.validate(x.Workload); err != nil {
+		return nil, err
+	}
 	results := make([][]*Result, x.Policies)
 	for p := range results {
 		results[p] = make([]*Result, x.Seeds)
@@ -112,14 +115,15 @@ func Summarise(worlds, live []*Result, figure func(*Result) float64) Summary {
 }
 
 // studentT returns the 97.5 % quantile of Student's t distribution: exact to
-// four digits up to 10 degrees of freedom, and by Cornish-Fisher's expansion
+// four digits up to 12 degrees of freedom, and by Cornish-Fisher's expansion
 // (Abramowitz and Stegun 26.7.5) beyond.
 func studentT(freedom int) float64 {
-	small := [...]float64{12.7062, 4.3027, 3.1824, 2.7764, 2.5706, 2.4469, 2.3646, 2.3060, 2.2622, 2.2281}
+	small := [...]float64{12.7062, 4.3027, 3.1824, 2.7764, 2.5706, 2.4469, 2.3646, 2.3060, 2.2622, 2.2281, 2.2010, 2.1788}
 	if freedom <= len(small) {
 		return small[freedom-1]
 	}
 	const z = 1.959964
 	v := float64(freedom)
-	return z + (z*z*z+z)/(4*v) + (5*math.Pow(z, 5)+16*z*z*z+3*z)/(96*v*v)
+	z3, z5, z7 := z*z*z, math.Pow(z, 5), math.Pow(z, 7)
+	return z + (z3+z)/(4*v) + (5*z5+16*z3+3*z)/(96*v*v) + (3*z7+19*z5+17*z3-15*z)/(384*v*v*v)
 }

@@ -1,7 +1,7 @@
 // Package fleet simulates a fleet of engine workers behind a router, so that a
 // policy's choices change the caches and loads that its later choices meet.
 //
-// One [World] is one run of a workload under one policy with one seed. Worlds
+// A world is one run of a workload under one policy with one seed. Worlds
 // are independent: running them on any number of cores gives the same results.
 // docs/simulation.md has the model and what it was checked against.
 package fleet
@@ -9,7 +9,6 @@ package fleet
 import (
 	"errors"
 	"fmt"
-	"math"
 	"math/rand/v2"
 
 	"github.com/kvshadow/kvshadow/analyzer/decision"
@@ -79,6 +78,7 @@ type world struct {
 	policy  int
 	rng     *rand.Rand
 
+	single  bool    // never take several decode steps at once; tests compare
 	now     float64 // ms
 	events  eventHeap
 	seq     uint64
@@ -104,17 +104,34 @@ type request struct {
 	end       float64
 	reused    int
 	rank      *rank
-	decode    *rank
 	generated int
 	computed  int // tokens computed, prefix included
 	booked    int // prefill tokens on the router's books
 	ids       []int32
-	started   bool // admitted before
+	preempted bool // ever
 }
 
 // Run simulates the workload under one policy. The result depends on the
 // arguments alone.
 func Run(cfg Config, load *Workload, chooser Chooser, policy int, seed uint64) (*Result, error) {
+	w, err := simulate(cfg, load, chooser, policy, seed)
+	if err != nil {
+		return nil, err
+	}
+	return w.result()
+}
+
+// simulate runs a world to its end.
+func simulate(cfg Config, load *Workload, chooser Chooser, policy int, seed uint64) (*world, error) {
+	w, err := newWorld(cfg, load, chooser, policy, seed)
+	for err == nil && len(w.events) > 0 {
+		err = w.advance()
+	}
+	return w, err
+}
+
+// newWorld returns a world before its first arrival.
+func newWorld(cfg Config, load *Workload, chooser Chooser, policy int, seed uint64) (*world, error) {
 	if err := cfg.validate(load); err != nil {
 		return nil, err
 	}
@@ -125,17 +142,24 @@ func Run(cfg Config, load *Workload, chooser Chooser, policy int, seed uint64) (
 			w.push(event{at: t.at, kind: evArrive, turn: int32(i)})
 		}
 	}
-	for i := range w.last {
-		w.last[i] = -1
-	}
-	for len(w.events) > 0 {
-		e := w.pop()
-		w.now = e.at
-		if err := w.handle(e); err != nil {
-			return nil, err
+	return w, nil
+}
+
+// advance lets the next event happen.
+func (w *world) advance() error {
+	e := w.pop()
+	w.now = e.at
+	switch e.kind {
+	case evArrive:
+		return w.arrive(e.turn)
+	case evStep:
+		if e.version == e.rank.version {
+			return e.rank.finishStep(w)
 		}
+	case evTransferred:
+		return e.rank.arrived(w, e.req)
 	}
-	return w.result()
+	return nil
 }
 
 // mix spreads neighbouring seeds, whose first draws would be alike otherwise
@@ -158,7 +182,7 @@ func (w *world) build() {
 		w.decode = w.ranks(w.cfg.DecodeWorkers, n, false, true)
 	}
 	w.reqs = make([]request, 0, len(w.load.turns))
-	w.last = make([]int32, len(w.load.first))
+	w.last = make([]int32, len(w.load.first)) // read from a session's second turn on
 	m := max(len(w.prefill), len(w.decode))
 	w.d.Candidates = make([]decision.Candidate, 0, m)
 	w.costs, w.chances = make([]float64, m), make([]float64, m)
@@ -177,129 +201,4 @@ func (w *world) ranks(workers, from int, prefillOnly, decodeOnly bool) []*rank {
 		}
 	}
 	return out
-}
-
-func (w *world) handle(e event) error {
-	switch e.kind {
-	case evArrive:
-		return w.arrive(e.turn)
-	case evStep:
-		if e.version == e.rank.version {
-			return e.rank.finishStep(w)
-		}
-	case evHandoff:
-		return w.handoff(e.req)
-	}
-	return nil
-}
-
-// choose asks the router for a rank and returns it with its overlap.
-func (w *world) choose(ranks []*rank, t *turn, prefill bool) (*rank, int, error) {
-	d := &w.d
-	full := t.full
-	d.InputTokens, d.BlockSizeTokens = uint64(t.input), uint32(w.cfg.BlockSize)
-	d.RequestBlocks = uint64(ceilDiv(t.input, w.cfg.BlockSize))
-	d.TracksPrefill, d.LoadOnly = prefill, !prefill
-	d.WorkerType = decision.Decode
-	if prefill && w.cfg.Workers == 0 {
-		d.WorkerType = decision.Prefill
-	}
-	d.Candidates = d.Candidates[:0]
-	best := 0
-	for _, k := range ranks {
-		if k.joins > w.now {
-			continue
-		}
-		c := decision.Candidate{Key: k.key, ActivePrefillTokens: uint64(k.prefillTokens), ActiveRequests: uint64(k.requests)}
-		if prefill {
-			k.publish(w.now)
-			overlap := k.overlap(full)
-			best = max(best, overlap)
-			c.EffectiveOverlapBlocks, c.CachedTokens = float64(overlap), uint64(overlap*w.cfg.BlockSize)
-		}
-		if !k.prefillOnly {
-			c.DecodeCostBlocks = k.decodeCost(full)
-		}
-		d.Candidates = append(d.Candidates, c)
-	}
-	index, err := w.chooser.Prepare(d)
-	if err != nil {
-		return nil, 0, err
-	}
-	costs := w.costs[:len(index)]
-	if err := w.chooser.Costs(w.policy, costs); err != nil {
-		return nil, 0, err
-	}
-	c := &d.Candidates[index[w.draw(costs)]]
-	overlap := int(c.EffectiveOverlapBlocks)
-	if prefill {
-		w.selections++
-		if overlap < best {
-			w.nonMax++
-			w.lost += float64(best - overlap)
-		}
-	}
-	for _, k := range ranks {
-		if k.key == c.Key {
-			return k, overlap, nil
-		}
-	}
-	return nil, 0, fmt.Errorf("the chooser chose %v, which isn't there", c.Key)
-}
-
-// draw picks a candidate: the least cost, ties drawn evenly, or by softmax.
-func (w *world) draw(costs []float64) int {
-	if !w.chooser.Probabilities(w.policy, costs, w.chances) {
-		sample := w.rng.Float64()
-		for i := range costs {
-			if sample -= w.chances[i]; sample <= 0 {
-				return i
-			}
-		}
-		return len(costs) - 1
-	}
-	least := math.Inf(1)
-	for i, c := range costs {
-		switch {
-		case c < least:
-			least = c
-			w.ties = append(w.ties[:0], i)
-		case c == least:
-			w.ties = append(w.ties, i)
-		}
-	}
-	if len(w.ties) == 1 {
-		return w.ties[0]
-	}
-	return w.ties[w.rng.IntN(len(w.ties))]
-}
-
-// arrive routes a turn.
-func (w *world) arrive(i int32) error {
-	t := &w.load.turns[i]
-	k, overlap, err := w.choose(w.prefill, t, true)
-	if err != nil {
-		return err
-	}
-	w.reqs = append(w.reqs, request{turn: i, arrival: w.now, rank: k})
-	r := &w.reqs[len(w.reqs)-1]
-	r.booked = max(0, t.input-overlap*w.cfg.BlockSize)
-	k.prefillTokens += r.booked
-	if !k.prefillOnly {
-		k.book(t.full)
-	}
-	if t.index > 0 && w.last[t.session] != k.number {
-		w.moved++
-	}
-	w.last[t.session] = k.number
-	k.waiting = append(k.waiting, int32(len(w.reqs)-1))
-	return k.wake(w)
-}
-
-// next schedules the session's next turn once one has ended.
-func (w *world) next(r *request) {
-	t := &w.load.turns[r.turn]
-	if t.next >= 0 && !w.load.turns[t.next].open {
-		w.push(event{at: max(w.now+w.load.turns[t.next].delay, w.load.turns[t.next].at), kind: evArrive, turn: t.next})
-	}
 }

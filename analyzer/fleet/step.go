@@ -23,17 +23,17 @@ func (k *rank) launch(w *world, b *prefillBatch) {
 			k.context += w.length(r)
 		}
 	}
-	if ready == 0 && b.count == 0 {
+	if ready == 0 && !b.work {
 		k.busy = false
 		return
 	}
 	k.busy, k.steps, k.started, k.prefillMs = true, 1, w.now, 0
 	if b.count > 0 {
 		k.prefillMs = w.cfg.Timing.Prefill(b.count * (b.total/b.count - b.prefix/b.count))
-	} else if len(k.waiting) == 0 && ready == len(k.running) {
+	} else if !w.single && (k.closed || len(k.waiting) == 0) && ready == len(k.running) {
 		k.steps = k.stretch(w)
 	}
-	k.visibleAt = k.started + k.duration(w, 1)
+	k.visibleAt = k.started + k.duration(w, 1) // the first of them
 	k.await(w)
 }
 
@@ -55,7 +55,7 @@ func (k *rank) await(w *world) {
 // interrupt ends a row of decode steps with the one under way, so that a new
 // request can come in.
 func (k *rank) interrupt(w *world) {
-	if k.steps == 1 {
+	if k.steps == 1 || k.closed {
 		return
 	}
 	under := 1 + sort.Search(k.steps-1, func(i int) bool { return k.started+k.duration(w, i+1) >= w.now })
@@ -83,6 +83,8 @@ func (k *rank) stretch(w *world) int {
 func (k *rank) finishStep(w *world) error {
 	k.busy = false
 	k.publish(w.now)
+	k.pool.Release(k.parting)
+	k.parting = k.parting[:0]
 	done := k.running[:0:0]
 	keep := k.running[:0]
 	for _, id := range k.running {
@@ -92,13 +94,17 @@ func (k *rank) finishStep(w *world) error {
 			continue
 		}
 		if r.generated == 0 {
-			r.first = w.now
+			r.first = k.visibleAt // a row of decode steps may have begun with it
 			r.rank.prefillTokens -= r.booked
 			r.booked = 0
 		}
+		if k.prefillOnly {
+			done = append(done, id)
+			continue
+		}
 		r.generated += k.steps
-		r.computed += k.steps - 1
-		if r.generated >= k.target(w, r) {
+		k.extend(w, r, k.steps-1)
+		if r.generated >= max(1, w.load.turns[r.turn].output) {
 			done = append(done, id)
 			continue
 		}
@@ -106,50 +112,36 @@ func (k *rank) finishStep(w *world) error {
 	}
 	k.running = keep
 	for _, id := range done {
-		k.complete(w, id)
+		if err := k.complete(w, id); err != nil {
+			return err
+		}
 	}
 	return k.startStep(w)
 }
 
-// target is how many tokens a request generates here: a prefill worker only the
-// first.
-func (k *rank) target(w *world, r *request) int {
-	if k.prefillOnly {
-		return 1
+// extend adds the tokens of all steps of a row but the first, which was
+// scheduled. Blocks that they fill are kept.
+func (k *rank) extend(w *world, r *request, tokens int) {
+	size := w.cfg.BlockSize
+	for i := r.computed / size; i < (r.computed+tokens)/size; i++ {
+		k.pool.Keep(r.ids[i])
 	}
-	return max(1, w.load.turns[r.turn].output)
+	r.computed += tokens
 }
 
-func (k *rank) complete(w *world, id int32) {
+// complete ends a request, or hands it on to a decode worker, which generates
+// its first token too.
+func (k *rank) complete(w *world, id int32) error {
 	r := &w.reqs[id]
-	t := &w.load.turns[r.turn]
-	if k.prefillOnly && t.output > 1 {
-		w.push(event{at: w.now + w.cfg.TransferMs, kind: evHandoff, req: id})
-		return
+	if k.prefillOnly {
+		return w.handOff(id)
 	}
 	k.pool.Release(r.ids)
 	r.ids = nil
-	if !k.prefillOnly {
-		k.unbook(t.full)
-	}
+	k.unbook(w.load.turns[r.turn].full)
 	r.end = w.now
 	w.next(r)
-}
-
-// handoff moves a request to a decode worker once its cache is there.
-func (w *world) handoff(id int32) error {
-	r := &w.reqs[id]
-	t := &w.load.turns[r.turn]
-	k, _, err := w.choose(w.decode, t, false)
-	if err != nil {
-		return err
-	}
-	r.rank.pool.Release(r.ids)
-	r.ids = nil
-	r.decode = k
-	k.book(t.full)
-	k.waiting = append(k.waiting, id)
-	return k.wake(w)
+	return nil
 }
 
 // wake starts a step, or lets the current row of steps end early.

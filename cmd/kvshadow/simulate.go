@@ -57,7 +57,7 @@ calibrate fits that to a recorded trace.`,
 	c.Flags().IntVar(&f.config.MaxBatchedTokens, "max-num-batched-tokens", fleet.DefaultMaxBatchedTokens, "`TOKENS` that a step computes at most")
 	c.Flags().IntVar(&f.config.Ranks, "dp", 1, "data-parallel `RANKS` of a worker")
 	c.Flags().Float64SliceVar(&f.config.JoinMs, "join-ms", nil, "`TIMES` in ms at which the first, second, ... worker appears")
-	c.Flags().Float64Var(&f.config.TransferMs, "transfer-ms", 60, "`TIME` in ms for a prompt's KV cache from a prefill to a decode worker")
+	c.Flags().Float64Var(&f.config.TransferMs, "transfer-ms", 0, "`TIME` in ms for a prompt's KV cache from a prefill to a decode worker")
 	c.Flags().IntVar(&f.workload.HashTokens, "trace-block-size", 0, "`TOKENS` that a hash of a Mooncake trace stands for (default: the block size)")
 	c.Flags().BoolVar(&f.workload.Closed, "closed-sessions", false, "let turns of a recorded session wait for the turn before, with the recorded pause")
 	c.Flags().IntVar(&f.seeds, "seeds", 1, "`N` independent worlds of each policy (ties and softmax are drawn)")
@@ -84,7 +84,7 @@ func (f *simulateFlags) simulate(c *cobra.Command, args []string) (err error) {
 			return err
 		}
 	}
-	files, err := input.Open(args, c.InOrStdin())
+	files, err := input.Open(args, &interruptible{ctx: c.Context(), r: c.InOrStdin()})
 	if err != nil {
 		return err
 	}
@@ -135,8 +135,16 @@ func (f *simulateFlags) check() error {
 			return fmt.Errorf("--%s %d: must be at least 1", x.flag, x.n)
 		}
 	}
-	if f.config.TransferMs < 0 {
+	if !(f.config.TransferMs >= 0) { // nor NaN
 		return fmt.Errorf("--transfer-ms %v: must not be negative", f.config.TransferMs)
+	}
+	for _, ms := range f.config.JoinMs {
+		if !(ms >= 0) {
+			return fmt.Errorf("--join-ms %v: must not be negative", ms)
+		}
+	}
+	if f.workload.HashTokens < 0 {
+		return fmt.Errorf("--trace-block-size %d: must not be negative", f.workload.HashTokens)
 	}
 	if !slices.Contains(report.Formats, f.format) {
 		return fmt.Errorf("--output %q: allowed are %s", f.format, strings.Join(report.Formats, ", "))
