@@ -40,6 +40,8 @@ type NATSOptions struct {
 	Retry time.Duration
 	// Logger takes changes of state; nil discards them.
 	Logger *slog.Logger
+
+	maxPending int // for tests; 0 means maxPendingMessages
 }
 
 // DefaultDurable returns the name of the JetStream consumer for a subject.
@@ -90,6 +92,7 @@ func NewNATS(spec Spec, opts NATSOptions, queue *Queue, stats *Stats) *NATS {
 	opts.MaxLineBytes = cmp.Or(opts.MaxLineBytes, MaxLineBytes)
 	opts.Durable = cmp.Or(opts.Durable, DefaultDurable(spec.Subject))
 	opts.Retry = cmp.Or(opts.Retry, DefaultNATSRetry)
+	opts.maxPending = cmp.Or(opts.maxPending, maxPendingMessages)
 	log := orDiscard(opts.Logger).With("source", spec.Text)
 	return &NATS{
 		spec: spec, opts: opts, log: log,

@@ -105,8 +105,5 @@ func (n *NATS) arrive(stream *jetstream.StreamInfo, consumer *jetstream.Consumer
 	n.place = place{stream: config.Name, created: stream.Created, base: consumer.Delivered.Stream}
 	n.place.alone = config.Mirror == nil && len(config.Sources) == 0 &&
 		!slices.ContainsFunc(config.Subjects, func(s string) bool { return !covers(n.spec.Subject, s) })
-	n.place.seen.settle(consumer.AckFloor.Stream)
-	if created && stream.State.FirstSeq > 0 { // what is gone was never ours
-		n.place.seen.settle(stream.State.FirstSeq - 1)
-	}
+	n.place.seen.settle(consumer.AckFloor.Stream) // of a new consumer: what the stream had lost before
 }

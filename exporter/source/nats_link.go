@@ -67,7 +67,8 @@ func (l *link) lost(_ *nats.Conn, err error) {
 // trouble takes what the server reports out of turn.
 func (l *link) trouble(_ *nats.Conn, _ *nats.Subscription, err error) {
 	switch {
-	case errors.Is(err, nats.ErrSlowConsumer): // counted message by message
+	case errors.Is(err, nats.ErrSlowConsumer):
+		l.log.Debug("slow consumer") // counted message by message
 	case errors.Is(err, nats.ErrPermissionViolation) && strings.Contains(err.Error(), "$JS.API."):
 		if l.denied.Err() == nil {
 			l.log.Warn("the server denies a question about streams", "err", err)

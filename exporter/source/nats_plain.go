@@ -1,6 +1,7 @@
 package source
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"time"
@@ -10,8 +11,10 @@ import (
 
 // What a plain subscription holds for us while the queue is full.
 const (
-	maxPendingMessages = 1 << 16
+	maxPendingMessages = 1 << 16 // the client library can't do more
 	maxPendingBytes    = 64 << 20
+	// checkEvery is how often to ask for what was dropped.
+	checkEvery = time.Second
 )
 
 // subscription is the mailbox of a plain subscription.
@@ -19,6 +22,8 @@ type subscription struct {
 	n       *NATS
 	sub     *nats.Subscription
 	dropped int // how many messages the client library has dropped so far
+	// dropping says that it still did at last; only changes are logged.
+	dropping bool
 	// left is how many messages are still to be taken when it was stopped.
 	stopped bool
 	left    int
@@ -33,7 +38,7 @@ func (n *NATS) subscribe(ctx context.Context, conn *nats.Conn) error {
 		return err
 	}
 	defer func() { _ = sub.Unsubscribe() }() // the connection may be gone
-	if err := sub.SetPendingLimits(maxPendingMessages, maxPendingBytes); err != nil {
+	if err := sub.SetPendingLimits(n.opts.maxPending, maxPendingBytes); err != nil {
 		return err
 	}
 	ask, stop := context.WithTimeout(ctx, askTime)
@@ -50,6 +55,8 @@ func (n *NATS) subscribe(ctx context.Context, conn *nats.Conn) error {
 }
 
 func (s *subscription) next(ctx context.Context, wait time.Duration) (message, error) {
+	until, cancel := context.WithTimeout(ctx, cmp.Or(wait, checkEvery))
+	defer cancel()
 	var m *nats.Msg
 	var err error
 	switch {
@@ -60,13 +67,11 @@ func (s *subscription) next(ctx context.Context, wait time.Duration) (message, e
 	case s.stopped:
 		s.left--
 		m, err = s.sub.NextMsg(time.Millisecond) // it is here already
-	case wait > 0:
-		m, err = s.sub.NextMsg(wait)
 	default:
-		m, err = s.sub.NextMsgWithContext(ctx)
+		m, err = s.sub.NextMsgWithContext(until)
 	}
 	switch {
-	case errors.Is(err, nats.ErrTimeout):
+	case ctx.Err() == nil && errors.Is(err, context.DeadlineExceeded), errors.Is(err, nats.ErrTimeout):
 		return message{}, errQuiet
 	case errors.Is(err, nats.ErrSlowConsumer):
 		s.countDropped()
@@ -88,19 +93,31 @@ func (s *subscription) countDropped() {
 	s.dropped = total
 	s.n.sink.stats.lines.Add(uint64(n))
 	s.n.sink.stats.lose(n, 0)
-	s.n.log.Warn("the client dropped messages, since the queue was full for too long", "messages", n)
+	if !s.dropping {
+		s.dropping = true
+		s.n.log.Warn("the client drops messages, since the queue was full for too long")
+	}
 }
 
 func (s *subscription) keep(ctx context.Context, b *batch) error {
+	s.countDropped()
 	s.n.skip(b)
 	if !s.stopped {
 		ctx = context.WithoutCancel(ctx) // MaxWait bounds it
 	}
 	s.n.sink.deliver(ctx, s.n.stream, b.lines)
 	if waiting, _, err := s.sub.Pending(); err == nil && waiting == 0 {
-		s.n.sink.stats.caughtUp()
+		s.caughtUp()
 	}
 	return nil
+}
+
+func (s *subscription) caughtUp() {
+	s.n.sink.stats.caughtUp()
+	if s.dropping {
+		s.dropping = false
+		s.n.log.Info("the client no longer drops messages", "dropped", s.dropped)
+	}
 }
 
 func (s *subscription) quiet(context.Context) error {
@@ -109,6 +126,7 @@ func (s *subscription) quiet(context.Context) error {
 }
 
 func (s *subscription) stop() {
+	s.countDropped()
 	s.stopped = true
 	s.left, _, _ = s.sub.Pending() // none if the subscription is gone
 }

@@ -162,6 +162,45 @@ func TestNATSGaps(t *testing.T) {
 	}
 }
 
+// TestNATSPurged removes what is waiting in the stream.
+func TestNATSPurged(t *testing.T) {
+	b := newBroker(t, server.Options{JetStream: true})
+	s := b.addStream(subject)
+	const n = 3 * batchMessages
+	b.publish(some("a", n)...)
+	b.awaitMessages(n)
+	r := b.read(1, NATSOptions{MaxWait: time.Millisecond})
+	r.awaitLog("messages stay in the stream")
+	b.must(s.Purge(t.Context()))
+	b.publish("b")
+	r.awaitDelivered(n + 1)
+	r.awaitStats("lag", func(s Snapshot) bool { return s.BehindSince.IsZero() })
+	r.stop()
+	if s := r.stats.Snapshot(); s.DroppedLines == 0 || s.Lines != n+1 || r.lines[len(r.lines)-1] != "b" {
+		t.Errorf("%+v", s)
+	}
+}
+
+func TestNATSReach(t *testing.T) {
+	f := func(alone bool, base, want uint64) {
+		t.Helper()
+		n := NewNATS(Spec{}, NATSOptions{}, NewQueue(1, 1), NewStats(""))
+		n.place = place{alone: alone, base: base}
+		for _, seq := range []uint64{2, 5} {
+			n.place.seen.add(seq)
+		}
+		n.reach(4)
+		n.reach(6)
+		if s := n.sink.stats.Snapshot(); s.DroppedLines != want || s.Lines != want {
+			t.Errorf("alone %v, base %d: %+v", alone, base, s)
+		}
+	}
+	f(true, 0, 4) // 1, 3, 4 and 6
+	f(true, 3, 2)
+	f(true, 9, 0)
+	f(false, 0, 0)
+}
+
 // TestNATSStreamReplaced deletes our consumer, and then the whole stream.
 func TestNATSStreamReplaced(t *testing.T) {
 	b := newBroker(t, server.Options{JetStream: true})
@@ -174,6 +213,9 @@ func TestNATSStreamReplaced(t *testing.T) {
 	b.publish("c")
 	r.want("a", "b", "c")
 	b.awaitAcks()
+	if c := b.consumer(); c.Delivered.Consumer != 1 {
+		t.Errorf("the new consumer has delivered %d messages", c.Delivered.Consumer)
+	}
 	b.must(b.js.DeleteStream(t.Context(), stream))
 	r.awaitStats("the error", func(s Snapshot) bool { return s.Errors == 2 })
 	b.addStream(subject)
@@ -219,7 +261,7 @@ func TestNATSNotOurStream(t *testing.T) {
 func TestNATSManyMessages(t *testing.T) {
 	b := newBroker(t, server.Options{JetStream: true})
 	b.addStream(subject)
-	lines := some("line ", 20_000)
+	lines := some("line ", 5000)
 	for part := range slices.Chunk(lines, 1000) {
 		b.publish(part...)
 	}

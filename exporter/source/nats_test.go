@@ -127,18 +127,22 @@ func TestNATSPlainQueueFull(t *testing.T) {
 		t.Errorf("%+v", s)
 	}
 
-	r = b.read(1, NATSOptions{MaxWait: time.Hour})
-	b.awaitInterest()
+	r = b.read(1, NATSOptions{MaxWait: time.Hour, maxPending: 100})
+	r.awaitLog("msg=subscribed")
 	b.publish("a")
 	eventually(t, "a full queue", func() bool { n, _ := r.queue.Depth(); return n == 1 })
-	const more = maxPendingMessages + 3*batchMessages
-	b.publish(slices.Repeat([]string{"x"}, more)...)
+	const more = 5 * batchMessages
+	b.publish(some("x", more)...)
+	r.awaitLog("slow consumer")
 	r.want("a")
 	r.awaitDelivered(more + 1)
+	b.publish("z")
+	r.awaitDelivered(more + 2)
 	r.stop()
-	if s := r.stats.Snapshot(); s.DroppedLines < batchMessages || s.DroppedBytes != 0 || s.Lines != more+1 || uint64(len(r.lines))+s.DroppedLines != s.Lines {
+	if s := r.stats.Snapshot(); s.DroppedLines == 0 || s.DroppedBytes != 0 || s.Lines != more+2 || uint64(len(r.lines))+s.DroppedLines != s.Lines {
 		t.Errorf("%d delivered, %+v", len(r.lines), s)
 	}
+	r.awaitLog("the client no longer drops messages")
 }
 
 // awaitDelivered takes from the queue until that many lines were delivered or
