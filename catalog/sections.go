@@ -10,7 +10,7 @@ func ShadowSections() []Section {
 		}},
 		{Title: "Sources", Intro: "What happened to the input. Each source has its series from the first scrape on.", Metrics: []Metric{
 			SourceLines, SourceBytes, SourceDecisions, SourceIgnoredLines, SourceUndecodable,
-			SourceDroppedLines, SourceDroppedBytes, SourceErrors, SourceRotations, SourceTruncations,
+			SourceDroppedLines, SourceDroppedBytes, SourceErrors, SourceReconnects, SourceRotations, SourceTruncations,
 			SourceOpenFiles, SourceLag,
 		}},
 		{Title: "Rebuilt decisions", Intro: "Decisions rebuilt from request traces, and how they compare with the router's own rows.", Metrics: []Metric{

@@ -60,6 +60,12 @@ var (
 		Stability: Alpha, Since: "0.1", Cardinality: "sources",
 		HowToUse: "Explains a step in other numbers: `sum by (source) (increase(kvshadow_source_rotations_total[1h]))`.",
 	}
+	SourceReconnects = Metric{
+		Name: "kvshadow_source_reconnects_total", Type: Counter, Labels: []string{LabelSource},
+		Help:      "Times a connection to a server was made again; 0 for sources that have none.",
+		Stability: Alpha, Since: "0.1", Cardinality: "sources",
+		HowToUse: "What a plain NATS subscription may have missed: `sum by (source) (increase(kvshadow_source_reconnects_total[1h]))`.",
+	}
 	SourceTruncations = Metric{
 		Name: "kvshadow_source_truncations_total", Type: Counter, Labels: []string{LabelSource},
 		Help:      "Files found emptied or overwritten in place.",

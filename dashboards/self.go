@@ -76,10 +76,11 @@ func selfInput() []def {
 		{id: 26, kind: kindGraph, w: 8, title: "Undecodable, by reason", unit: unitLinesRate,
 			about:   "Lines or decisions per second that could not be used. unknown_formula after an upgrade: a release that kvshadow doesn't know.",
 			queries: []query{{sum(s.rate(catalog.SourceUndecodable), bySource, catalog.LabelReason), "{{reason}}, {{source}}"}}},
-		{id: 27, kind: kindGraph, w: 8, title: "Errors, rotations, truncations", unit: unitEventsRate,
-			about: "Files that began to fail or refused HTTP batches, files that were replaced, and files emptied in place. What was written between the last read and a truncation is lost: rotate by renaming instead.",
+		{id: 27, kind: kindGraph, w: 8, title: "Errors, reconnects, rotations", unit: unitEventsRate,
+			about: "Files that began to fail or refused HTTP batches, connections that were made again, files that were replaced, and files emptied in place. What was written between the last read and a truncation is lost: rotate by renaming instead.",
 			queries: []query{
 				{sum(s.rate(catalog.SourceErrors), bySource), "errors, {{source}}"},
+				{sum(s.rate(catalog.SourceReconnects), bySource), "reconnects, {{source}}"},
 				{sum(s.rate(catalog.SourceRotations), bySource), "rotations, {{source}}"},
 				{sum(s.rate(catalog.SourceTruncations), bySource), "truncations, {{source}}"},
 			}},

@@ -19,7 +19,7 @@ type sourceCollector struct {
 // sourceMetrics are the metrics that sourceCollector exposes.
 var sourceMetrics = []catalog.Metric{
 	catalog.SourceLines, catalog.SourceBytes, catalog.SourceDecisions, catalog.SourceIgnoredLines, catalog.SourceUndecodable,
-	catalog.SourceDroppedLines, catalog.SourceDroppedBytes, catalog.SourceErrors, catalog.SourceRotations,
+	catalog.SourceDroppedLines, catalog.SourceDroppedBytes, catalog.SourceErrors, catalog.SourceReconnects, catalog.SourceRotations,
 	catalog.SourceTruncations, catalog.SourceOpenFiles, catalog.SourceLag,
 }
 
@@ -43,6 +43,7 @@ func (f *feed) collect(out emitter, now time.Time) {
 	out.emit(catalog.SourceDroppedLines, float64(s.DroppedLines), f.name)
 	out.emit(catalog.SourceDroppedBytes, float64(s.DroppedBytes), f.name)
 	out.emit(catalog.SourceErrors, float64(s.Errors), f.name)
+	out.emit(catalog.SourceReconnects, float64(s.Reconnects), f.name)
 	out.emit(catalog.SourceRotations, float64(s.Rotations), f.name)
 	out.emit(catalog.SourceTruncations, float64(s.Truncations), f.name)
 	out.emit(catalog.SourceOpenFiles, float64(s.OpenFiles), f.name)
