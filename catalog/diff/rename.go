@@ -4,7 +4,7 @@ import (
 	"strings"
 
 	"github.com/kvshadow/kvshadow/catalog"
-	"github.com/kvshadow/kvshadow/catalog/page"
+	"github.com/kvshadow/kvshadow/internal/edit"
 )
 
 // renames pairs metrics that are gone with ones that came and are the same but
@@ -32,7 +32,7 @@ func (c *comparison) renamedTo(a catalog.Entry, taken map[string]bool) string {
 			names = append(names, name)
 		}
 	}
-	return page.Nearest(a.Name, names, len(a.Name))
+	return edit.Nearest(a.Name, names, len(a.Name))
 }
 
 func (c *comparison) same(a, b catalog.Entry) bool {

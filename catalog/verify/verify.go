@@ -11,6 +11,7 @@ import (
 
 	"github.com/kvshadow/kvshadow/catalog"
 	"github.com/kvshadow/kvshadow/catalog/page"
+	"github.com/kvshadow/kvshadow/internal/edit"
 )
 
 // Finding is what is wrong, or worth knowing, about one use.
@@ -124,7 +125,7 @@ func (c *check) meant() string {
 	for i, f := range c.others {
 		names[i] = f.Name
 	}
-	return page.Nearest(c.def.Name, names, max(3, len(c.def.Name)/8))
+	return edit.Nearest(c.def.Name, names, max(3, len(c.def.Name)/8))
 }
 
 // renamed returns the metric of the page that has the absent one's help text.

@@ -20,7 +20,13 @@ import (
 // testdata/captures/README.md.
 func readCapture(tb testing.TB, name string) [][]byte {
 	tb.Helper()
-	f, err := os.Open("testdata/captures/" + name + ".gz")
+	return readLines(tb, "testdata/captures/"+name+".gz")
+}
+
+// readLines returns the lines of a compressed file.
+func readLines(tb testing.TB, path string) [][]byte {
+	tb.Helper()
+	f, err := os.Open(path)
 	if err != nil {
 		tb.Fatal(err)
 	}

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/kvshadow/kvshadow/internal/edit"
 )
 
 // Problem is one thing that is wrong with a policies file.
@@ -74,7 +76,7 @@ func suggestion(name string, names []string) string {
 	}
 	best, distance := "", 1+max(2, len(name)/4)
 	for _, n := range names {
-		d := editDistance(name, n)
+		d := edit.Distance(name, n)
 		if len(name) >= minPrefix && strings.HasPrefix(n, name) {
 			d = 1
 		}
@@ -86,26 +88,6 @@ func suggestion(name string, names []string) string {
 		return ""
 	}
 	return fmt.Sprintf(" (did you mean %s?)", best)
-}
-
-// editDistance counts the bytes to insert, delete or replace to turn a into b.
-func editDistance(a, b string) int {
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := range len(a) {
-		diagonal := row[0]
-		row[0] = i + 1
-		for j := range len(b) {
-			d := diagonal
-			if a[i] != b[j] {
-				d = 1 + min(diagonal, row[j], row[j+1])
-			}
-			diagonal, row[j+1] = row[j+1], d
-		}
-	}
-	return row[len(b)]
 }
 
 // clipText shortens text from a file so that it fits a message.

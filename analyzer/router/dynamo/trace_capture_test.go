@@ -2,10 +2,7 @@ package dynamo
 
 import (
 	"bytes"
-	"compress/gzip"
 	"errors"
-	"io"
-	"os"
 	"reflect"
 	"testing"
 	"time"
@@ -16,20 +13,7 @@ import (
 // readTrace returns the lines of a trace; see testdata/traces/README.md.
 func readTrace(tb testing.TB, name string) [][]byte {
 	tb.Helper()
-	f, err := os.Open("testdata/traces/" + name + ".jsonl.gz")
-	if err != nil {
-		tb.Fatal(err)
-	}
-	defer f.Close()
-	z, err := gzip.NewReader(f)
-	if err != nil {
-		tb.Fatal(err)
-	}
-	data, err := io.ReadAll(z)
-	if err != nil {
-		tb.Fatal(err)
-	}
-	return bytes.Split(bytes.TrimSuffix(data, []byte("\n")), []byte("\n"))
+	return readLines(tb, "testdata/traces/"+name+".jsonl.gz")
 }
 
 func TestTraceCaptures_Success(t *testing.T) {

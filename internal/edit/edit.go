@@ -1,19 +1,21 @@
-package page
+// Package edit compares names that people may have mistyped.
+package edit
 
 // Nearest returns the name that differs least from a name, at most by limit
 // edits, or "". Of equally near ones the first is taken.
 func Nearest(name string, names []string, limit int) string {
 	best, least := "", limit+1
 	for _, n := range names {
-		if d := distance(name, n); d < least {
+		if d := Distance(name, n); d < least {
 			best, least = n, d
 		}
 	}
 	return best
 }
 
-// distance is the number of edits of a byte that turn a into b.
-func distance(a, b string) int {
+// Distance is the number of bytes to insert, delete or replace to turn a into b
+// (Levenshtein).
+func Distance(a, b string) int {
 	row := make([]int, len(b)+1)
 	for j := range row {
 		row[j] = j
