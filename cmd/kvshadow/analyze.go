@@ -19,7 +19,7 @@ func newAnalyze() *cobra.Command {
 	var format string
 	var minFidelity float64
 	c := &cobra.Command{
-		Use:   "analyze INPUT... [--policies FILE] [-o text|json|markdown]",
+		Use:   "analyze INPUT... [--policies FILE] [-o text|json|markdown|html]",
 		Short: "Re-score recorded decisions and report what each policy would have done",
 		Long: `analyze re-scores every decision of its inputs under the live policy and each
 candidate, and reports per worker type: selections with less than the highest

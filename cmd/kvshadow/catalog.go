@@ -48,7 +48,7 @@ func newCatalogGenerate() *cobra.Command {
 			return writeFiles(dir, files)
 		},
 	}
-	c.Flags().StringVar(&dir, "dir", "", "write into this folder, which is made if it is missing")
+	c.Flags().StringVar(&dir, "dir", "", "`DIR` to write to; it is made if there is none")
 	c.Flags().BoolVar(&check, "check", false, "write nothing; fail if a file in the folder differs")
 	_ = c.MarkFlagRequired("dir") // fails only for a flag that doesn't exist
 	return c

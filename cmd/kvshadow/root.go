@@ -11,10 +11,11 @@ import (
 const longHelp = `kvshadow answers one question about KV-cache-aware LLM routers: what would
 another set of routing weights have done with the traffic just served?
 
-It reads what the router already writes (log rows, or neutral decision
-records), re-scores every decision under any number of candidate weight sets,
-and reports what each would have kept, lost and moved: once, over files
-(analyze, explain), or all the time, as Prometheus counters (serve).
+It reads what the router already writes (log rows, request traces, or neutral
+decision records), re-scores every decision under any number of candidate weight
+sets, and reports what each would have kept, lost and moved: once, over files
+(analyze, explain), or all the time, as Prometheus counters (serve). What would
+become of the fleet then, simulate says.
 
 Exit codes: 0 fine, 1 a check or verdict failed, 2 usage or unreadable input.`
 
