@@ -77,6 +77,7 @@ func Read(ctx context.Context, files *input.Set, opts twin.Options, emit func(*d
 	decoder.Flush()
 	intake.Flush()
 	in.IgnoredLines, in.Lifecycles = decoder.Ignored(), intake.Lifecycles()
+	in.LearnedOverlaps = intake.LearnedOverlaps()
 	in.OverCapacityBlocks = intake.OverCapacityBlocks()
 	count := func(reason string, n uint64) { in.Undecodable[reason] += n }
 	decoder.Undecodable(count)

@@ -72,6 +72,10 @@ func (i *Intake) Flush() { i.twin.Flush() }
 // Lifecycles returns how many requests traces told of.
 func (i *Intake) Lifecycles() uint64 { return i.lifecycles }
 
+// LearnedOverlaps returns for how many choices the overlap was learned from
+// what the engine reported afterwards.
+func (i *Intake) LearnedOverlaps() uint64 { return i.twin.Counts().LearnedOverlaps }
+
 // OverCapacityBlocks returns how many blocks rebuilt caches held beyond the
 // capacity that was told.
 func (i *Intake) OverCapacityBlocks() uint64 { return i.twin.Counts().OverCapacity }

@@ -32,6 +32,9 @@ type Inputs struct {
 	Lifecycles   uint64            `json:"lifecycles,omitempty"`
 	IgnoredLines uint64            `json:"ignored_lines"`
 	Undecodable  map[string]uint64 `json:"undecodable"`
+	// LearnedOverlaps counts rebuilt choices whose overlap with generated text
+	// is known only from what the engine reported to have reused.
+	LearnedOverlaps uint64 `json:"learned_overlaps,omitempty"`
 	// OverCapacityBlocks counts what rebuilt caches held beyond the capacity
 	// that was told.
 	OverCapacityBlocks uint64 `json:"over_capacity_blocks,omitempty"`
@@ -214,6 +217,10 @@ func notes(r *Report, advice func(reason string) string) []string {
 				out = append(out, whole(n)+" "+text)
 			}
 		}
+	}
+	if n := r.Inputs.LearnedOverlaps; n > 0 {
+		out = append(out, fmt.Sprintf("%s of %s requests continue text that the engine generated, which traces have no hashes for: their overlap is what the engine reported to have reused, so that its fidelity says only that router and engine agreed, and other workers may hold more of it.",
+			whole(n), whole(r.Inputs.Lifecycles)))
 	}
 	if n := r.Inputs.OverCapacityBlocks; n > 0 {
 		out = append(out, whole(n)+" blocks were allocated beyond the KV capacity that was given: it is too small, or requests waited in the engine where the traces don't show it.")

@@ -65,7 +65,7 @@ func full() *shadow.Totals {
 	return t
 }
 
-var fullInputs = Inputs{Files: 2, Lines: 12_345, Bytes: 987_654, Decisions: 2207, IgnoredLines: 8000, OverCapacityBlocks: 17,
+var fullInputs = Inputs{Files: 2, Lines: 12_345, Bytes: 987_654, Decisions: 2207, IgnoredLines: 8000, Lifecycles: 40, LearnedOverlaps: 9, OverCapacityBlocks: 17,
 	Undecodable: map[string]uint64{"truncated": 1, "malformed": 0, "winner_without_rows": 2, "unknown_formula": 1234},
 }
 

@@ -34,6 +34,7 @@ func (t *Twin) begin(r *request) {
 	r.nodes = r.fleet.index.intern(r.blocks)
 	r.fleet.look(r.nodes, r.chosen)
 	if t.name(r) {
+		t.counts.LearnedOverlaps++
 		r.fleet.look(r.nodes, r.chosen)
 	}
 }

@@ -88,6 +88,10 @@ type Counts struct {
 	// Uncompared counts choices that came whole too, so long before their
 	// lifecycle that what they held was forgotten.
 	Uncompared uint64
+	// LearnedOverlaps counts choices whose overlap reaches into generated text,
+	// known only from what the engine reported to have reused: a check of these
+	// overlaps says no more than that router and engine agreed.
+	LearnedOverlaps uint64
 	// OverCapacity counts blocks that a rank held beyond its capacity: the
 	// capacity is wrong, or requests waited where the twin thought they ran.
 	OverCapacity uint64
