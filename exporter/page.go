@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"embed"
 	"html/template"
+	"maps"
 	"net/http"
 	"time"
 
@@ -56,11 +57,8 @@ const shownDecisions = 50
 func (s *Service) page() landing {
 	snap := s.state.snapshot()
 	p := landing{Demo: s.opts.Demo, Refused: snap.refused, Loaded: snap.loaded, Recent: s.state.latest(shownDecisions)}
-	in := report.Inputs{Undecodable: map[string]uint64{}}
-	p.Lifecycles, p.Lost = s.rebuilt.counts()
-	for reason, n := range p.Lost {
-		in.Undecodable[reason] += n
-	}
+	in := s.rebuilt.inputs()
+	p.Lifecycles, p.Lost = in.Lifecycles, maps.Clone(in.Undecodable)
 	for _, f := range s.inputs {
 		row := f.row(s.opts.Now())
 		for reason, n := range row.Lost {

@@ -17,6 +17,8 @@ type rebuilt struct {
 	mu         sync.Mutex
 	lifecycles uint64
 	lost       map[string]uint64
+	// What the page's notes tell of.
+	learnedOverlaps, overCapacityBlocks uint64
 	compared   [len(decision.WorkerTypes)]report.Comparison
 }
 
@@ -24,6 +26,7 @@ func (r *rebuilt) publish(i *analyzer.Intake) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.lifecycles = i.Lifecycles()
+	r.learnedOverlaps, r.overCapacityBlocks = i.LearnedOverlaps(), i.OverCapacityBlocks()
 	if r.lost == nil {
 		r.lost = map[string]uint64{}
 	}
@@ -33,17 +36,21 @@ func (r *rebuilt) publish(i *analyzer.Intake) {
 	}
 }
 
-// counts returns the lifecycles, and the reasons for which some were lost.
-func (r *rebuilt) counts() (lifecycles uint64, lost map[string]uint64) {
+// inputs returns what a report says of the traces, with the reasons for which
+// requests were lost.
+func (r *rebuilt) inputs() report.Inputs {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	lost = map[string]uint64{}
+	in := report.Inputs{
+		Lifecycles: r.lifecycles, LearnedOverlaps: r.learnedOverlaps, OverCapacityBlocks: r.overCapacityBlocks,
+		Undecodable: map[string]uint64{},
+	}
 	for reason, n := range r.lost {
 		if n > 0 {
-			lost[reason] = n
+			in.Undecodable[reason] = n
 		}
 	}
-	return r.lifecycles, lost
+	return in
 }
 
 // rebuiltCollector exposes what the twin did.
