@@ -21,7 +21,7 @@ import stack
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 # All cases together; run.sh kills us a little later.
-BUDGET = 440
+BUDGET = 900
 # How long kvshadow may need after the last request: it waits for traces of
 # requests that began earlier.
 SETTLE = 45

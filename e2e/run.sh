@@ -45,7 +45,7 @@ trap '[ -n "${E2E_KEEP:-}" ] && echo "e2e: output kept in $work" >&2 || rm -rf "
 (cd "$here/.." && go build -o "$work/kvshadow" ./cmd/kvshadow)
 
 # In the background, so that the traps run at once when we are told to end.
-timeout --kill-after=15 465 "$venv/bin/python" -B "$here/e2e.py" "$work/kvshadow" "$work" "$@" &
+timeout --kill-after=15 930 "$venv/bin/python" -B "$here/e2e.py" "$work/kvshadow" "$work" "$@" &
 test=$!
 trap 'kill -TERM $test 2>/dev/null || true' INT TERM
 status=0
