@@ -19,7 +19,7 @@ type rebuilt struct {
 	lost       map[string]uint64
 	// What the page's notes tell of.
 	learnedOverlaps, overCapacityBlocks uint64
-	compared   [len(decision.WorkerTypes)]report.Comparison
+	compared                            [len(decision.WorkerTypes)]report.Comparison
 }
 
 func (r *rebuilt) publish(i *analyzer.Intake) {
