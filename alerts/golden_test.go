@@ -11,6 +11,8 @@ import (
 	"testing"
 
 	"go.yaml.in/yaml/v4"
+
+	"github.com/kvshadow/kvshadow/internal/artifact"
 )
 
 var update = flag.Bool("update", false, "rewrite the files in generated")
@@ -22,7 +24,7 @@ const generated = "generated"
 func checkGolden(t *testing.T, folder string, files []File) {
 	t.Helper()
 	if *update {
-		if err := Write(generated, files); err != nil {
+		if _, err := artifact.Write(generated, files); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -94,7 +96,7 @@ func TestWriteFails(t *testing.T) {
 	if err := os.WriteFile(file, nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if err := Write(file, []File{{"a.yaml", nil}}); err == nil {
+	if _, err := artifact.Write(file, []File{{Name: "a.yaml"}}); err == nil {
 		t.Error("a file was taken for a folder")
 	}
 }

@@ -3,19 +3,15 @@ package alerts
 import (
 	"bytes"
 	"fmt"
-	"os"
-	"path/filepath"
 	"slices"
-	"strings"
 
 	"go.yaml.in/yaml/v4"
+
+	"github.com/kvshadow/kvshadow/internal/artifact"
 )
 
 // File is a generated file.
-type File struct {
-	Name string
-	Data []byte
-}
+type File = artifact.File
 
 // Format is a form in which the rules are written.
 type Format string
@@ -72,7 +68,7 @@ func Generate(o Options, formats []Format) ([]File, error) {
 		if err != nil {
 			return nil, err
 		}
-		files = append(files, File{name, append([]byte(header), data...)})
+		files = append(files, File{Name: name, Data: append([]byte(header), data...)})
 	}
 	return files, nil
 }
@@ -96,18 +92,4 @@ func encode(content any) ([]byte, error) {
 		return nil, err
 	}
 	return b.Bytes(), e.Close()
-}
-
-// Write writes files into a folder, which it makes. Names may have folders.
-func Write(dir string, files []File) error {
-	for _, f := range files {
-		path := filepath.Join(dir, filepath.FromSlash(strings.TrimPrefix(f.Name, "/")))
-		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-			return err
-		}
-		if err := os.WriteFile(path, f.Data, 0o644); err != nil {
-			return err
-		}
-	}
-	return nil
 }

@@ -1,10 +1,9 @@
 package catalog
 
+import "github.com/kvshadow/kvshadow/internal/artifact"
+
 // File is a generated file.
-type File struct {
-	Name string
-	Text []byte
-}
+type File = artifact.File
 
 // Generate renders the reference pages, with the places that use each metric.
 // usage may be nil. The same definitions and usage give the same bytes.
@@ -13,5 +12,9 @@ func Generate(usage Usage) ([]File, error) {
 	if err != nil {
 		return nil, err
 	}
-	return []File{{"metrics.md", Markdown(usage)}, {"metrics.mdx", MDX(usage)}, {"metrics.json", doc}}, nil
+	return []File{
+		{Name: "metrics.md", Data: Markdown(usage)},
+		{Name: "metrics.mdx", Data: MDX(usage)},
+		{Name: "metrics.json", Data: doc},
+	}, nil
 }

@@ -55,11 +55,11 @@ func TestGenerate(t *testing.T) {
 func excerpt(t *testing.T, f catalog.File) []byte {
 	t.Helper()
 	end := map[string]string{"metrics.md": "\n### Sources", "metrics.mdx": "\n### Sources", "metrics.json": `"name": "kvshadow_non_max_overlap`}
-	i := bytes.Index(f.Text, []byte(end[f.Name]))
+	i := bytes.Index(f.Data, []byte(end[f.Name]))
 	if i < 0 {
 		t.Fatalf("%s has no %q", f.Name, end[f.Name])
 	}
-	return f.Text[:bytes.LastIndexByte(f.Text[:i], '\n')+1]
+	return f.Data[:bytes.LastIndexByte(f.Data[:i], '\n')+1]
 }
 
 // TestGenerateComplete holds that each page has every metric, once.
@@ -70,7 +70,7 @@ func TestGenerateComplete(t *testing.T) {
 	}
 	for _, m := range all() {
 		for i, pattern := range []string{"\n#### " + m.Name + "\n", `<ParamField path="` + m.Name + `" type="` + string(m.Type) + `">`, `"name": "` + m.Name + `"`} {
-			if n := strings.Count(string(files[i].Text), pattern); n != 1 {
+			if n := strings.Count(string(files[i].Data), pattern); n != 1 {
 				t.Errorf("%s has %q %d times", files[i].Name, pattern, n)
 			}
 		}

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"path"
 	"strings"
+
+	"github.com/kvshadow/kvshadow/internal/artifact"
 )
 
 // Format is a form in which dashboards reach Grafana.
@@ -42,12 +44,8 @@ func ParseFormats(name string) ([]Format, error) {
 	return nil, fmt.Errorf("format %q: allowed are %s and all", name, strings.Join(names, ", "))
 }
 
-// File is a generated file. Name is its slash-separated place under the folder
-// of all.
-type File struct {
-	Name string
-	Data []byte
-}
+// File is a generated file.
+type File = artifact.File
 
 // Generate returns the files of the formats. The same options give the same
 // bytes.
@@ -55,7 +53,7 @@ func Generate(o Options, formats ...Format) ([]File, error) {
 	var files []File
 	for _, f := range formats {
 		if f == Provisioning {
-			files = append(files, File{"provisioning/kvshadow.yaml", []byte(provider)})
+			files = append(files, File{Name: "provisioning/kvshadow.yaml", Data: []byte(provider)})
 		}
 		for _, d := range All(o) {
 			raw, err := d.Encode()
@@ -83,13 +81,13 @@ func (d Dashboard) Encode() ([]byte, error) {
 func (f Format) file(d Dashboard, raw []byte) File {
 	switch f {
 	case Provisioning:
-		return File{path.Join("provisioning/kvshadow", d.UID+".json"), raw}
+		return File{Name: path.Join("provisioning/kvshadow", d.UID+".json"), Data: raw}
 	case ConfigMap:
-		return File{path.Join("configmap", d.UID+".yaml"), embed(configMap, d, raw, 4)}
+		return File{Name: path.Join("configmap", d.UID+".yaml"), Data: embed(configMap, d, raw, 4)}
 	case GrafanaDashboard:
-		return File{path.Join("grafana-dashboard", d.UID+".yaml"), embed(grafanaDashboard, d, raw, 4)}
+		return File{Name: path.Join("grafana-dashboard", d.UID+".yaml"), Data: embed(grafanaDashboard, d, raw, 4)}
 	}
-	return File{path.Join("json", d.UID+".json"), raw}
+	return File{Name: path.Join("json", d.UID+".json"), Data: raw}
 }
 
 // folder is the folder in Grafana.

@@ -4,11 +4,11 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"path/filepath"
 
 	"github.com/spf13/cobra"
 
 	"github.com/kvshadow/kvshadow/alerts"
+	"github.com/kvshadow/kvshadow/internal/artifact"
 )
 
 func newAlerts() *cobra.Command {
@@ -78,11 +78,12 @@ func (f *alertsFlags) generate(c *cobra.Command) error {
 	if err != nil {
 		return err
 	}
-	if err := alerts.Write(f.dir, files); err != nil {
+	written, err := artifact.Write(f.dir, files)
+	if err != nil {
 		return err
 	}
-	for _, file := range files {
-		fmt.Fprintln(c.ErrOrStderr(), "wrote "+filepath.Join(f.dir, file.Name))
+	for _, name := range written {
+		fmt.Fprintln(c.ErrOrStderr(), "wrote "+name)
 	}
 	return nil
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/kvshadow/kvshadow/catalog"
 	"github.com/kvshadow/kvshadow/catalog/diff"
 	"github.com/kvshadow/kvshadow/dashboards"
+	"github.com/kvshadow/kvshadow/internal/artifact"
 )
 
 func newCatalog() *cobra.Command {
@@ -45,7 +46,8 @@ func newCatalogGenerate() *cobra.Command {
 			if check {
 				return checkFiles(c, dir, files)
 			}
-			return writeFiles(dir, files)
+			_, err = artifact.Write(dir, files)
+			return err
 		},
 	}
 	c.Flags().StringVar(&dir, "dir", "", "`DIR` to write to; it is made if there is none")
@@ -57,19 +59,7 @@ func newCatalogGenerate() *cobra.Command {
 // generatedUses are the places of the dashboards and rules that read metrics.
 func generatedUses() []catalog.Use { return append(dashboards.Uses(), alerts.Uses()...) }
 
-func writeFiles(dir string, files []catalog.File) error {
-	if err := os.MkdirAll(dir, 0o755); err != nil {
-		return err
-	}
-	for _, f := range files {
-		if err := os.WriteFile(filepath.Join(dir, f.Name), f.Text, 0o644); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-func checkFiles(c *cobra.Command, dir string, files []catalog.File) error {
+func checkFiles(c *cobra.Command, dir string, files []artifact.File) error {
 	failed := false
 	for _, f := range files {
 		name := filepath.Join(dir, f.Name)
@@ -79,7 +69,7 @@ func checkFiles(c *cobra.Command, dir string, files []catalog.File) error {
 			fmt.Fprintf(c.OutOrStdout(), "%s is missing\n", name)
 		case err != nil:
 			return err
-		case bytes.Equal(text, f.Text):
+		case bytes.Equal(text, f.Data):
 			continue
 		default:
 			fmt.Fprintf(c.OutOrStdout(), "%s differs from the definitions\n", name)

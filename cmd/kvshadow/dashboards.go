@@ -5,11 +5,11 @@ import (
 	"fmt"
 	"net/url"
 	"os"
-	"path/filepath"
 
 	"github.com/spf13/cobra"
 
 	"github.com/kvshadow/kvshadow/dashboards"
+	"github.com/kvshadow/kvshadow/internal/artifact"
 )
 
 // tokenVariable is the environment variable with Grafana's token: a flag would
@@ -85,27 +85,17 @@ func newDashboardsGenerate() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return writeDashboards(c, dir, files)
+			written, err := artifact.Write(dir, files)
+			for _, name := range written {
+				fmt.Fprintln(c.OutOrStdout(), name)
+			}
+			return err
 		},
 	}
 	f.add(c)
 	c.Flags().StringVar(&dir, "dir", "", "`DIR` to write to; it is made if there is none")
 	c.Flags().StringVar(&format, "format", "all", "`FORMAT`: json, provisioning, configmap, grafana-dashboard or all")
 	return c
-}
-
-func writeDashboards(c *cobra.Command, dir string, files []dashboards.File) error {
-	for _, f := range files {
-		name := filepath.Join(dir, filepath.FromSlash(f.Name))
-		if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
-			return err
-		}
-		if err := os.WriteFile(name, f.Data, 0o644); err != nil {
-			return err
-		}
-		fmt.Fprintln(c.OutOrStdout(), name)
-	}
-	return nil
 }
 
 func newDashboardsPush() *cobra.Command {
