@@ -15,16 +15,7 @@ import (
 // value rather than NaN.
 type expr struct {
 	text  string
-	reads []read
-}
-
-// read is a metric that an expression reads, the labels it selects or groups
-// by, and the values it selects by equality. Labels that the scrape adds aren't
-// listed.
-type read struct {
-	metric catalog.Metric
-	labels []string
-	values map[string]string
+	reads []catalog.Use // without Where; labels that the scrape adds aren't listed
 }
 
 // labelJob is added by the scrape, not by the process.
@@ -53,16 +44,16 @@ func (s scope) selector(m catalog.Metric, part string, ms []matcher) expr {
 			all = append(all, like(b.label, "$"+b.variable))
 		}
 	}
-	r := read{metric: m, values: map[string]string{}}
+	r := catalog.Use{Metric: m, Values: map[string]string{}}
 	var texts []string
 	for _, x := range all {
 		texts = append(texts, x.label+x.op+strconv.Quote(x.value))
-		r.labels = union(r.labels, []string{x.label})
+		r.Labels = union(r.Labels, []string{x.label})
 		if x.op == "=" {
-			r.values[x.label] = x.value
+			r.Values[x.label] = x.value
 		}
 	}
-	return expr{fmt.Sprintf("%s%s{%s}", m.Name, part, strings.Join(texts, ", ")), []read{r}}
+	return expr{fmt.Sprintf("%s%s{%s}", m.Name, part, strings.Join(texts, ", ")), []catalog.Use{r}}
 }
 
 // gauge returns the series of a gauge.
@@ -118,7 +109,7 @@ func aggregate(op string, e expr, by []string) expr {
 		out.text = fmt.Sprintf("%s by (%s) (%s)", op, strings.Join(by, ", "), e.text)
 	}
 	for _, r := range e.reads {
-		out.reads = append(out.reads, read{r.metric, union(r.labels, by), r.values})
+		out.reads = append(out.reads, catalog.Use{Metric: r.Metric, Labels: union(r.Labels, by), Values: r.Values})
 	}
 	return out
 }

@@ -1,5 +1,7 @@
 package dashboards
 
+import "github.com/kvshadow/kvshadow/catalog"
+
 // The types below are the part of Grafana's dashboard JSON (schema version 42,
 // Grafana 12 and later; older ones read it too) that the dashboards use. They
 // are checked against Grafana's own types by checks/grafana-types.
@@ -69,7 +71,7 @@ type Variable struct {
 	Current     *option    `json:"current,omitempty"`
 	Options     []option   `json:"options,omitempty"`
 
-	reads []read
+	reads []catalog.Use
 }
 
 // labelQuery is the query of a variable over label values.
@@ -126,7 +128,7 @@ type Target struct {
 	Instant      bool      `json:"instant"`
 	Exemplar     bool      `json:"exemplar"`
 
-	reads []read
+	reads []catalog.Use
 }
 
 type transformation struct {

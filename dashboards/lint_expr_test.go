@@ -259,12 +259,12 @@ func lintReads(d Dashboard) (problems []string) {
 			return nil
 		})
 		for _, r := range p.target.reads {
-			got[r.metric.Name] = true
-			for _, l := range r.labels {
-				got[r.metric.Name+"/"+l] = true
+			got[r.Metric.Name] = true
+			for _, l := range r.Labels {
+				got[r.Metric.Name+"/"+l] = true
 			}
-			for l, v := range r.values {
-				got[r.metric.Name+"/"+l+"="+v] = true
+			for l, v := range r.Values {
+				got[r.Metric.Name+"/"+l+"="+v] = true
 			}
 		}
 		if fmt.Sprint(got) != fmt.Sprint(want) {

@@ -24,10 +24,11 @@ func Uses() []catalog.Use {
 	return all
 }
 
-func usesAt(where string, reads []read) []catalog.Use {
+func usesAt(where string, reads []catalog.Use) []catalog.Use {
 	var all []catalog.Use
 	for _, r := range reads {
-		all = append(all, catalog.Use{Where: where, Metric: r.metric, Labels: r.labels, Values: r.values})
+		r.Where = where
+		all = append(all, r)
 	}
 	return all
 }
