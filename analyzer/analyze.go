@@ -57,9 +57,9 @@ func (e *Engine) Explain(d *decision.Decision) (*decision.Explanation, error) {
 // result; warn is called where a reader can do something about it (a refused
 // record, a file that breaks off).
 func Read(ctx context.Context, files *input.Set, opts twin.Options, emit func(*decision.Decision), warn func(input.Position, error)) (report.Inputs, error) {
-	in := report.Inputs{Files: files.Len(), Undecodable: map[string]uint64{input.Broken: 0}}
+	var decisions, broken uint64
 	intake := NewIntake(opts, func(d *decision.Decision) {
-		in.Decisions++
+		decisions++
 		emit(d)
 	})
 	decoder := intake.NewDecoder()
@@ -68,24 +68,19 @@ func Read(ctx context.Context, files *input.Set, opts twin.Options, emit func(*d
 			warn(at, err)
 		}
 	}, func(at input.Position, err error) {
-		in.Undecodable[input.Broken]++
+		broken++
 		warn(at, fmt.Errorf("the input breaks off: %w", err))
 	})
 	if err != nil {
-		return in, err
+		return report.Inputs{}, err
 	}
 	decoder.Flush()
 	intake.Flush()
-	in.IgnoredLines, in.Lifecycles = decoder.Ignored(), intake.Lifecycles()
-	in.LearnedOverlaps = intake.LearnedOverlaps()
-	in.OverCapacityBlocks = intake.OverCapacityBlocks()
-	count := func(reason string, n uint64) { in.Undecodable[reason] += n }
-	decoder.Undecodable(count)
-	intake.Undecodable(count)
+	in := intake.Inputs()
+	decoder.Undecodable(func(reason string, n uint64) { in.Undecodable[reason] += n })
+	in.Files, in.Decisions, in.IgnoredLines = files.Len(), decisions, decoder.Ignored()
 	in.Lines, in.Undecodable[input.TooLong], in.Bytes = files.Counted()
-	for _, wt := range decision.WorkerTypes {
-		in.Compared[wt] = intake.Compared(wt)
-	}
+	in.Undecodable[input.Broken] = broken
 	return in, nil
 }
 

@@ -69,21 +69,6 @@ func (i *Intake) Idle(d time.Duration) { i.twin.Idle(d) }
 // Flush rebuilds what still waits for more input.
 func (i *Intake) Flush() { i.twin.Flush() }
 
-// Lifecycles returns how many requests traces told of.
-func (i *Intake) Lifecycles() uint64 { return i.lifecycles }
-
-// LearnedOverlaps returns for how many choices the overlap was learned from
-// what the engine reported afterwards.
-func (i *Intake) LearnedOverlaps() uint64 { return i.twin.Counts().LearnedOverlaps }
-
-// OverCapacityBlocks returns how many blocks rebuilt caches held beyond the
-// capacity that was told.
-func (i *Intake) OverCapacityBlocks() uint64 { return i.twin.Counts().OverCapacity }
-
-// Compared returns how the rebuilt decisions of a role compare with those that
-// came whole.
-func (i *Intake) Compared(t decision.WorkerType) report.Comparison { return i.compared[t] }
-
 // The reasons under which requests count that could not be rebuilt.
 const (
 	reasonWithoutWorkers = "lifecycle_without_workers"
@@ -91,14 +76,21 @@ const (
 	reasonLate           = "lifecycle_late"
 )
 
-// Undecodable calls f with each reason for which a trace's request or a lone
-// selection was lost, and how often.
-func (i *Intake) Undecodable(f func(reason string, n uint64)) {
+// Inputs returns what traces told of and what was rebuilt from them, with every
+// reason for which a request or a lone selection was lost. What only a reader
+// of files or lines knows is left at 0.
+func (i *Intake) Inputs() report.Inputs {
 	c := i.twin.Counts()
-	f(reasonWithoutWorkers, c.WithoutWorkers)
-	f(reasonWithoutBlocks, c.WithoutBlocks)
-	f(reasonLate, c.Late)
-	f(dynamo.WinnerWithoutRows.String(), c.Unmatched)
+	return report.Inputs{
+		Lifecycles: i.lifecycles, LearnedOverlaps: c.LearnedOverlaps, OverCapacityBlocks: c.OverCapacity,
+		Undecodable: map[string]uint64{
+			reasonWithoutWorkers:              c.WithoutWorkers,
+			reasonWithoutBlocks:               c.WithoutBlocks,
+			reasonLate:                        c.Late,
+			dynamo.WinnerWithoutRows.String(): c.Unmatched,
+		},
+		Compared: i.compared,
+	}
 }
 
 // compare counts which of the router's numbers the twin has, for every

@@ -70,10 +70,10 @@ func TestIntake_Both(t *testing.T) {
 		if n := wantCompared; n > 0 { // 2 workers of 2 ranks, all exact
 			want = report.Comparison{Selections: n, Candidates: 4 * n, OverlapExact: 4 * n, DecodeBlocksExact: 4 * n, RawPrefillExact: 4 * n}
 		}
-		if c := i.Compared(decision.Decode); c != want {
+		if c := i.Inputs().Compared[decision.Decode]; c != want {
 			t.Fatalf("%+v; want %+v", c, want)
 		}
-		if c := i.Compared(decision.Prefill); c != (report.Comparison{}) {
+		if c := i.Inputs().Compared[decision.Prefill]; c != (report.Comparison{}) {
 			t.Fatalf("%+v of prefill", c)
 		}
 	}
@@ -91,14 +91,14 @@ func TestIntake_Undecodable(t *testing.T) {
 	f := func(reason string, want uint64, inputs ...[][]byte) {
 		t.Helper()
 		i, _, _ := feed(t, twin.Options{}, inputs...)
-		i.Undecodable(func(r string, n uint64) {
+		for r, n := range i.Inputs().Undecodable {
 			switch {
 			case r == reason && n != want:
 				t.Fatalf("%d %s; want %d", n, r, want)
 			case r != reason && n != 0:
 				t.Fatalf("%d %s", n, r)
 			}
-		})
+		}
 	}
 	bare := []byte(`{"schema":"dynamo.request.trace.v1","event_type":"request_end","request":{"request_id":"a","request_received_ms":1,` +
 		`"replay":{"trace_block_size":16,"input_length":15,"input_sequence_hashes":[7]}}}`)
@@ -111,8 +111,8 @@ func TestIntake_Undecodable(t *testing.T) {
 
 func TestIntake_Lifecycles(t *testing.T) {
 	i, _, rebuilt := feed(t, twin.Options{}, lines(t, "dynamo-pi-agent"))
-	if i.Lifecycles() != 17 || rebuilt != 17 {
-		t.Fatalf("%d requests, %d decisions; want 17 of both", i.Lifecycles(), rebuilt)
+	if i.Inputs().Lifecycles != 17 || rebuilt != 17 {
+		t.Fatalf("%d requests, %d decisions; want 17 of both", i.Inputs().Lifecycles, rebuilt)
 	}
 }
 

@@ -1,6 +1,7 @@
 package exporter
 
 import (
+	"maps"
 	"sync"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -14,42 +15,24 @@ import (
 // rebuilt is the copy for scrapes of what the twin did. It may be used from
 // several goroutines at once.
 type rebuilt struct {
-	mu         sync.Mutex
-	lifecycles uint64
-	lost       map[string]uint64
-	// What the page's notes tell of.
-	learnedOverlaps, overCapacityBlocks uint64
-	compared                            [len(decision.WorkerTypes)]report.Comparison
+	mu sync.Mutex
+	in report.Inputs
 }
 
 func (r *rebuilt) publish(i *analyzer.Intake) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.lifecycles = i.Lifecycles()
-	r.learnedOverlaps, r.overCapacityBlocks = i.LearnedOverlaps(), i.OverCapacityBlocks()
-	if r.lost == nil {
-		r.lost = map[string]uint64{}
-	}
-	i.Undecodable(func(reason string, n uint64) { r.lost[reason] = n })
-	for _, wt := range decision.WorkerTypes {
-		r.compared[wt] = i.Compared(wt)
-	}
+	r.in = i.Inputs()
 }
 
 // inputs returns what a report says of the traces, with the reasons for which
-// requests were lost.
+// requests were lost. The caller may change it.
 func (r *rebuilt) inputs() report.Inputs {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	in := report.Inputs{
-		Lifecycles: r.lifecycles, LearnedOverlaps: r.learnedOverlaps, OverCapacityBlocks: r.overCapacityBlocks,
-		Undecodable: map[string]uint64{},
-	}
-	for reason, n := range r.lost {
-		if n > 0 {
-			in.Undecodable[reason] = n
-		}
-	}
+	in := r.in
+	in.Undecodable = maps.Clone(in.Undecodable)
+	maps.DeleteFunc(in.Undecodable, func(_ string, n uint64) bool { return n == 0 })
 	return in
 }
 
@@ -74,12 +57,12 @@ func (c *rebuiltCollector) Collect(ch chan<- prometheus.Metric) {
 	c.r.mu.Lock()
 	defer c.r.mu.Unlock()
 	out := emitter{c.descs, ch}
-	out.emit(catalog.Lifecycles, float64(c.r.lifecycles))
-	for reason, n := range c.r.lost {
+	out.emit(catalog.Lifecycles, float64(c.r.in.Lifecycles))
+	for reason, n := range c.r.in.Undecodable {
 		out.emit(catalog.LifecyclesLost, float64(n), reason)
 	}
 	for _, wt := range decision.WorkerTypes {
-		x, label := &c.r.compared[wt], wt.String()
+		x, label := &c.r.in.Compared[wt], wt.String()
 		out.emit(catalog.RebuiltCandidates, float64(x.Candidates), label)
 		out.emit(catalog.RebuiltExact, float64(x.OverlapExact), label, "overlap")
 		out.emit(catalog.RebuiltExact, float64(x.DecodeBlocksExact), label, "decode_blocks")
