@@ -156,10 +156,14 @@ func (k *rank) preempt(w *world, id int32) {
 	r := &w.reqs[id]
 	i := slices.Index(k.running, id)
 	k.running = slices.Delete(k.running, i, i+1)
-	r.preempted = true
-	for i, hash := range k.known(w, id) {
+	if !r.preempted {
+		t := &w.load.turns[r.turn]
+		r.preempted, r.own = true, w.blocks
+		w.blocks += uint64(ceilDiv(t.input+t.output, w.cfg.BlockSize))
+	}
+	for i, block := range k.known(w, id) {
 		if (i+1)*w.cfg.BlockSize <= r.computed {
-			k.pool.Cache(r.ids[i], hash)
+			k.pool.Cache(r.ids[i], block)
 		}
 	}
 	k.pool.Release(r.ids)
@@ -167,8 +171,8 @@ func (k *rank) preempt(w *world, id int32) {
 	k.waiting = slices.Insert(k.waiting, 0, id)
 }
 
-// known returns the hashes of a request's full blocks: those of its prompt and,
-// once it was preempted, of what it generated, which nobody else has.
+// known returns a request's full blocks: those of its prompt and, once it was
+// preempted, of what it generated, which nobody else has.
 func (k *rank) known(w *world, id int32) []uint64 {
 	r := &w.reqs[id]
 	full := w.load.turns[r.turn].full
@@ -177,7 +181,7 @@ func (k *rank) known(w *world, id int32) []uint64 {
 	}
 	full = full[:len(full):len(full)]
 	for len(full) < w.length(r)/w.cfg.BlockSize {
-		full = append(full, mix(uint64(id)<<32|uint64(len(full))))
+		full = append(full, r.own+uint64(len(full)))
 	}
 	return full
 }

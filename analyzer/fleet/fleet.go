@@ -86,6 +86,7 @@ type world struct {
 	prefill []*rank // or aggregated
 	decode  []*rank
 	last    []int32 // per session, the rank of its last turn
+	blocks  uint64  // numbers of blocks that are given away
 
 	d              decision.Decision
 	costs, chances []float64
@@ -108,7 +109,8 @@ type request struct {
 	computed  int // tokens computed, prefix included
 	booked    int // prefill tokens on the router's books
 	ids       []int32
-	preempted bool // ever
+	preempted bool   // ever
+	own       uint64 // from there on are numbers of its own blocks, once preempted
 }
 
 // Run simulates the workload under one policy. The result depends on the
@@ -135,7 +137,7 @@ func newWorld(cfg Config, load *Workload, chooser Chooser, policy int, seed uint
 	if err := cfg.validate(load); err != nil {
 		return nil, err
 	}
-	w := &world{cfg: cfg, load: load, chooser: chooser, policy: policy, rng: rand.New(rand.NewPCG(mix(seed), mix(seed+1)))}
+	w := &world{cfg: cfg, load: load, chooser: chooser, policy: policy, rng: rand.New(rand.NewPCG(mix(seed), mix(seed+1))), blocks: load.blocks}
 	w.build()
 	for i := range load.turns {
 		if t := &load.turns[i]; t.index == 0 || t.open {

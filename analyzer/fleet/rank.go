@@ -13,16 +13,14 @@ type rank struct {
 	prefillOnly bool
 	decodeOnly  bool
 
-	// active are the full blocks of the requests booked here, with how often;
-	// on a decode worker only their number, as that router assumes no reuse.
-	active        kvcache.Table
+	// What the router books. On a decode worker every block counts for itself,
+	// as that router assumes no reuse.
 	activeBlocks  int
 	prefillTokens int
 	requests      int
 
-	// index is what the router believes cached here. The events of a step reach
-	// it when the step ends.
-	index     kvcache.Table // of nothing but 0
+	blocks blocks
+	// changes are the events of a step, which reach the router when it ends.
 	changes   []change
 	visibleAt float64
 
@@ -47,13 +45,13 @@ type rank struct {
 
 func newRank(w *world, key decision.Key, prefillOnly, decodeOnly bool) *rank {
 	k := &rank{key: key, prefillOnly: prefillOnly, decodeOnly: decodeOnly}
-	k.pool = kvcache.New(w.cfg.GPUBlocks, func(hash uint64) { k.changes = append(k.changes, change{hash, false}) })
+	k.pool = kvcache.New(w.cfg.GPUBlocks, k)
 	return k
 }
 
 // change is a KV event: a block was stored or removed.
 type change struct {
-	hash   uint64
+	block  uint64
 	stored bool
 }
 
@@ -63,19 +61,15 @@ func (k *rank) publish(now float64) {
 		return
 	}
 	for _, c := range k.changes {
-		if c.stored {
-			k.index.Put(c.hash, 0)
-		} else {
-			k.index.Delete(c.hash)
-		}
+		k.blocks.at(c.block).known = c.stored
 	}
 	k.changes = k.changes[:0]
 }
 
 // overlap is how many leading blocks the router believes cached here.
 func (k *rank) overlap(full []uint64) int {
-	for i, h := range full {
-		if k.index.Get(h) < 0 {
+	for i, n := range full {
+		if !k.blocks.get(n).known {
 			return i
 		}
 	}
@@ -88,8 +82,11 @@ func (k *rank) book(full []uint64) {
 		k.activeBlocks += len(full)
 		return
 	}
-	for _, h := range full {
-		k.active.Put(h, max(0, k.active.Get(h))+1)
+	for _, n := range full {
+		c := k.blocks.at(n)
+		if c.active++; c.active == 1 {
+			k.activeBlocks++
+		}
 	}
 }
 
@@ -99,26 +96,19 @@ func (k *rank) unbook(full []uint64) {
 		k.activeBlocks -= len(full)
 		return
 	}
-	for _, h := range full {
-		if n := k.active.Get(h) - 1; n > 0 {
-			k.active.Put(h, n)
-		} else {
-			k.active.Delete(h)
+	for _, n := range full {
+		c := k.blocks.at(n)
+		if c.active--; c.active == 0 {
+			k.activeBlocks--
 		}
 	}
 }
 
 // decodeCost is how many blocks would be booked here with one more request.
 func (k *rank) decodeCost(full []uint64) float64 {
-	if k.decodeOnly {
-		return float64(k.activeBlocks + len(full))
-	}
 	shared := 0
-	for _, h := range full {
-		if k.active.Get(h) < 0 {
-			break
-		}
+	for !k.decodeOnly && shared < len(full) && k.blocks.get(full[shared]).active > 0 {
 		shared++
 	}
-	return float64(k.active.Len() + len(full) - shared)
+	return float64(k.activeBlocks + len(full) - shared)
 }

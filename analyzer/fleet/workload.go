@@ -1,6 +1,10 @@
 package fleet
 
-import "math"
+import (
+	"math"
+
+	"github.com/kvshadow/kvshadow/analyzer/kvcache"
+)
 
 // Workload is the requests of a simulation, in sessions: a turn begins some
 // time after the one before it ended.
@@ -8,13 +12,16 @@ type Workload struct {
 	turns []turn
 	first []int32 // of each session
 	ids   map[string]int32
+	// blocks is how many different ones there are. They have numbers in the
+	// order in which they appear, so that a prompt's lie close together.
+	blocks uint64
 }
 
 type turn struct {
 	session, index int32
 	next           int32
 	input, output  int
-	full           []uint64 // hashes of the full blocks
+	full           []uint64 // the full blocks, by hash until start numbers them
 	at             float64  // ms; the earliest beginning
 	delay          float64  // ms after the turn before
 	open           bool     // arrives at its time, whatever became of the turn before
@@ -57,9 +64,26 @@ func (l *Workload) join(t turn, session *string) {
 	l.turns = append(l.turns, t)
 }
 
-// start makes the first arrival the beginning of time.
+// number replaces the hashes of all blocks.
+func (l *Workload) number() {
+	var numbers kvcache.Table
+	for i := range l.turns {
+		for j, hash := range l.turns[i].full {
+			n := numbers.Get(hash)
+			if n < 0 {
+				n = int32(numbers.Len())
+				numbers.Put(hash, n)
+			}
+			l.turns[i].full[j] = uint64(n)
+		}
+	}
+	l.blocks = uint64(numbers.Len())
+}
+
+// start numbers the blocks and makes the first arrival the beginning of time.
 func (l *Workload) start() *Workload {
 	l.ids = nil
+	l.number()
 	begin := math.Inf(1)
 	for i := range l.turns {
 		if at := l.turns[i].at; !math.IsInf(at, -1) {

@@ -53,17 +53,29 @@ func TestMooncakeRows(t *testing.T) {
 	}
 }
 
+// Two engine blocks to a hash: 14, 15, 18, 19 and 14, 15, 20, which get numbers
+// in the order in which they appear.
 func TestBlockSizes(t *testing.T) {
 	m := NewMooncake(128, 64)
-	if err := m.Line([]byte(`{"timestamp":0,"input_length":300,"output_length":1,"hash_ids":[7,9,11]}`)); err != nil {
-		t.Fatal(err)
+	for _, row := range []string{
+		`{"timestamp":0,"input_length":300,"output_length":1,"hash_ids":[7,9,11]}`,
+		`{"timestamp":1,"input_length":200,"output_length":1,"hash_ids":[7,10]}`,
+	} {
+		if err := m.Line([]byte(row)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if got, want := m.load.turns[0].full, []uint64{14, 15, 18, 19}; !slices.Equal(got, want) {
+		t.Errorf("blocks %v; want %v", got, want)
 	}
 	load, err := m.Workload()
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got, want := load.turns[0].full, []uint64{14, 15, 18, 19}; !slices.Equal(got, want) {
-		t.Errorf("blocks %v; want %v", got, want)
+	for i, want := range [][]uint64{{0, 1, 2, 3}, {0, 1, 4}} {
+		if got := load.turns[i].full; !slices.Equal(got, want) || load.blocks != 5 {
+			t.Errorf("turn %d has the blocks %v of %d; want %v of 5", i, got, load.blocks, want)
+		}
 	}
 	if err := NewMooncake(100, 64).Line([]byte(`{}`)); err == nil || !strings.Contains(err.Error(), "100 tokens, which is no multiple of the block size 64") {
 		t.Errorf("error %v", err)

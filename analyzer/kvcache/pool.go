@@ -8,7 +8,7 @@ package kvcache
 const none = int32(-1)
 
 // Pool holds the blocks of one rank. It is not safe for concurrent use. A block
-// takes 52 to 72 bytes, 32 of them in a pool of [NewIndexed].
+// takes 52 to 72 bytes, 32 of them if its index is elsewhere.
 //
 // A block is one of three: private (held by one request, unknown to others),
 // cached (its content has a hash, by which other requests find it), or
@@ -24,7 +24,6 @@ type Pool struct {
 	oldest   int32   // the list of evictable blocks, least recently released first
 	newest   int32
 	evictees int
-	evicted  func(hash uint64)
 }
 
 type state uint8
@@ -44,29 +43,20 @@ type slot struct {
 	state      state
 }
 
-// New returns an empty pool of capacity blocks; 0 stands for no limit. evicted
-// is called with each hash whose last copy is gone; it may be nil.
-func New(capacity int, evicted func(hash uint64)) *Pool {
-	if evicted == nil {
-		evicted = func(uint64) {}
-	}
-	return &Pool{capacity: capacity, first: &Table{}, oldest: none, newest: none, evicted: evicted}
-}
-
 // Index finds the first copy of each resident block by its hash, or by whatever
-// numbers stand for hashes. Get returns -1 for others.
+// numbers stand for hashes. Get returns -1 for others. Delete tells it that the
+// last copy was evicted.
 type Index interface {
 	Get(hash uint64) int32
 	Put(hash uint64, id int32)
 	Delete(hash uint64)
 }
 
-// NewIndexed returns an empty pool that keeps its index elsewhere, so that the
-// pools of a fleet can share one. It learns of evictions by Delete.
-func NewIndexed(capacity int, index Index) *Pool {
-	p := New(capacity, nil)
-	p.first = index
-	return p
+// New returns an empty pool of capacity blocks; 0 stands for no limit. It keeps
+// its index in an empty [Table], or wherever else the caller knows more of its
+// blocks.
+func New(capacity int, index Index) *Pool {
+	return &Pool{capacity: capacity, first: index, oldest: none, newest: none}
 }
 
 // SetCapacity changes the number of blocks, 0 for no limit. A smaller pool
@@ -269,7 +259,6 @@ func (p *Pool) forget(id int32, s *slot) {
 		return
 	}
 	p.first.Delete(s.hash)
-	p.evicted(s.hash)
 }
 
 func (p *Pool) unlink(id int32) {

@@ -10,7 +10,7 @@ import (
 
 // Two prompts of three blocks, the first two in common, in a pool of four.
 func ExamplePool() {
-	p := kvcache.New(4, func(hash uint64) { fmt.Println("evicted", hash) })
+	p := kvcache.New(4, &kvcache.Table{})
 	serve := func(prompt ...uint64) {
 		n := p.Match(prompt)
 		ids := p.Hold(prompt[:n], nil)
@@ -24,17 +24,17 @@ func ExamplePool() {
 	serve(1, 2, 3)
 	serve(1, 2, 4)
 	serve(5, 6) // block 3 is free for the longest time, then comes the end of 1, 2, 4
+	fmt.Println(p.Has(2), p.Has(3), p.Has(4))
 	// Output:
 	// 0 reused, 3 of 4 in use, 0 held
 	// 2 reused, 4 of 4 in use, 0 held
-	// evicted 3
-	// evicted 4
 	// 0 reused, 4 of 4 in use, 0 held
+	// true false false
 }
 
 // A later prompt shows what the text was that an earlier request generated.
 func ExamplePool_Name() {
-	p := kvcache.New(0, nil)
+	p := kvcache.New(0, &kvcache.Table{})
 	ids, _ := p.Allocate(3, nil)
 	p.Cache(ids[0], 10)
 	p.KeepAfter(10, ids[1:])
@@ -50,7 +50,7 @@ func ExamplePool_Name() {
 func TestPool_Over(t *testing.T) {
 	f := func(capacity, held, fresh, wantOver int) {
 		t.Helper()
-		p := kvcache.New(capacity, nil)
+		p := kvcache.New(capacity, &kvcache.Table{})
 		ids, _ := p.Allocate(held, nil)
 		fits := p.Fits(nil, fresh)
 		ids, over := p.Allocate(fresh, ids)
@@ -71,7 +71,7 @@ func TestPool_Over(t *testing.T) {
 
 // A pool that is full works without allocating.
 func TestPool_Allocations(t *testing.T) {
-	p := kvcache.New(1000, nil)
+	p := kvcache.New(1000, &kvcache.Table{})
 	ids, next := make([]int32, 0, 64), uint64(0)
 	serve := func() {
 		ids, _ = p.Allocate(50, ids[:0])
@@ -93,7 +93,7 @@ func TestPool_Allocations(t *testing.T) {
 func TestPool_Memory(t *testing.T) {
 	const blocks, stated = 100_000, 72
 	before := heap()
-	p := kvcache.New(blocks, nil)
+	p := kvcache.New(blocks, &kvcache.Table{})
 	var ids []int32
 	for i := range uint64(3 * blocks) {
 		ids, _ = p.Allocate(1, ids[:0])

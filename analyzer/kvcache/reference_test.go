@@ -156,11 +156,22 @@ func TestPool_Reference(t *testing.T) {
 	}
 }
 
+// recorder is a table that lists what was deleted from it.
+type recorder struct {
+	Table
+	deleted []uint64
+}
+
+func (r *recorder) Delete(hash uint64) {
+	r.Table.Delete(hash)
+	r.deleted = append(r.deleted, hash)
+}
+
 func comparePools(seed uint64, steps int) error {
 	r := rand.New(rand.NewPCG(seed, 2))
 	capacity := []int{0, 6, 15, 40}[r.IntN(4)]
-	var evicted []uint64
-	p := New(capacity, func(h uint64) { evicted = append(evicted, h) })
+	index := &recorder{}
+	p := New(capacity, index)
 	s := &slowPool{capacity: capacity}
 	var users []*user
 	for i := range steps {
@@ -184,7 +195,7 @@ func comparePools(seed uint64, steps int) error {
 				s.capacity = capacity
 			}
 		}
-		if err := equalPools(p, s, evicted); err != nil {
+		if err := equalPools(p, s, index.deleted); err != nil {
 			return fmt.Errorf("step %d: %w", i, err)
 		}
 	}

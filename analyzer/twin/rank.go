@@ -87,7 +87,7 @@ func (t *Twin) rank(f *fleet, key rankKey) *rank {
 		k.number = int32(len(f.on))
 		f.on = append(f.on, prefix{})
 	}
-	k.pool = kvcache.NewIndexed(0, k)
+	k.pool = kvcache.New(0, k)
 	k.setCapacity(t.capacity(f, key.Key))
 	f.all[key] = k
 	f.pools[key.role] = append(f.pools[key.role], k)

@@ -46,6 +46,8 @@ func parseRow(b []byte) (r row, rest []byte, ok bool) {
 	case s.try("Formula"):
 	case s.try("Pinned formula"), s.try("Session affinity formula"):
 		r.pinned = true
+	default:
+		s.ok = false
 	}
 	s.lit(" for worker_id=")
 	r.WorkerID = s.uint(64)
@@ -127,6 +129,9 @@ func (s *scanner) legacy(r *row) {
 	s.lit(" + ")
 	r.decode = s.num()
 	r.raw = r.adjusted + r.effective
+	if math.IsInf(r.raw, 0) {
+		s.ok = false
+	}
 	r.credit, r.decay = decision.Some(r.effective), decision.Some(1)
 }
 
