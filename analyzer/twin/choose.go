@@ -31,7 +31,7 @@ func (t *Twin) choose(r *request) {
 func (t *Twin) begin(r *request) {
 	r.setAdmitted(&t.prefill)
 	t.prefill.learn(r.l)
-	r.nodes = r.fleet.index.intern(r.blocks)
+	r.nodes = r.fleet.index.intern(r.blocks, r.nodes)
 	r.fleet.look(r.nodes, r.chosen)
 	if t.name(r) {
 		t.counts.LearnedOverlaps++

@@ -1,6 +1,10 @@
 package twin
 
-import "github.com/kvshadow/kvshadow/analyzer/decision"
+import (
+	"slices"
+
+	"github.com/kvshadow/kvshadow/analyzer/decision"
+)
 
 // run lets an event happen. Each part of a request schedules the next, so that
 // their order holds even where a record has them all at the same moment.
@@ -36,7 +40,7 @@ func (t *Twin) admit(r *request) {
 		r.matched = int(min(uint64(r.matched), uint64(c)/size)) // what the engine itself reported
 	}
 	fresh := int(r.promptBlocks()) - r.matched
-	r.ids = k.pool.Hold(r.nodes[:r.matched], make([]int32, 0, r.matched+fresh+1))
+	r.ids = k.pool.Hold(r.nodes[:r.matched], slices.Grow(r.ids, r.matched+fresh+1))
 	k.evicting = &r.evicted
 	t.allocate(r, fresh)
 	k.evicting = nil
@@ -61,7 +65,7 @@ func (t *Twin) firstToken(r *request) {
 	k := r.prefillRank
 	k.prefillTokens -= min(k.prefillTokens, r.booked)
 	k.assume(r.evicted, -1)
-	r.evicted = nil
+	r.evicted = r.evicted[:0]
 	for i := r.matched; i < len(r.blocks); i++ {
 		k.pool.Cache(r.ids[i], r.nodes[i])
 	}
@@ -104,16 +108,18 @@ func (t *Twin) release(r *request) {
 		k.pool.KeepAfter(parent, r.ids[len(r.blocks):full])
 	}
 	k.pool.Release(r.ids)
-	r.ids = nil
+	r.ids = r.ids[:0]
 	k.open--
-	r.part()
+	t.part(r)
 }
 
 // part ends one of the two parts of a request. After the second nothing refers
-// to its blocks.
-func (r *request) part() {
+// to it or to its blocks.
+func (t *Twin) part(r *request) {
 	if r.parts++; r.parts == 2 {
 		r.fleet.index.release(r.nodes)
+		*r = request{nodes: r.nodes[:0], ids: r.ids[:0], evicted: r.evicted[:0]}
+		t.spare = append(t.spare, r)
 	}
 }
 
@@ -121,5 +127,5 @@ func (r *request) part() {
 func (t *Twin) end(r *request) {
 	r.decodeRank.drop(r.nodes)
 	r.decodeRank.open--
-	r.part()
+	t.part(r)
 }

@@ -37,16 +37,15 @@ type entry struct {
 
 func newIndex() index { return index{freeNode: none, freeEntry: none} }
 
-// intern returns the nodes of blocks, with a reference on each.
-func (x *index) intern(blocks []uint64) []uint64 {
-	out := make([]uint64, len(blocks))
-	for i, h := range blocks {
+// intern appends the nodes of blocks, with a reference on each.
+func (x *index) intern(blocks, out []uint64) []uint64 {
+	for _, h := range blocks {
 		n := x.table.Get(h)
 		if n == none {
 			n = x.insert(h)
 		}
 		x.nodes[n].refs++
-		out[i] = uint64(n)
+		out = append(out, uint64(n))
 	}
 	return out
 }

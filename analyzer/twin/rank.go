@@ -3,6 +3,7 @@ package twin
 import (
 	"cmp"
 	"math"
+	"slices"
 
 	"github.com/kvshadow/kvshadow/analyzer/decision"
 	"github.com/kvshadow/kvshadow/analyzer/kvcache"
@@ -209,7 +210,7 @@ func (k *rank) assume(nodes []uint64, reasons int32) {
 // believe notes a choice in a router without KV events.
 func (k *rank) believe(nodes []uint64, until int64) {
 	k.assume(nodes, 1)
-	k.fleet.beliefs = append(k.fleet.beliefs, belief{until, k, nodes})
+	k.fleet.beliefs = append(k.fleet.beliefs, belief{until, k, slices.Clone(nodes)})
 }
 
 // Get, Put and Delete are the index of the rank's pool.

@@ -32,7 +32,11 @@ type request struct {
 const maxGenerated = 1 << 20
 
 func (t *Twin) newRequest(l *decision.Lifecycle) *request {
-	r := &request{l: l, blocks: l.FullBlocks(), fleet: t.fleet(l.Model)}
+	r := &request{}
+	if n := len(t.spare); n > 0 {
+		r, t.spare = t.spare[n-1], t.spare[:n-1]
+	}
+	r.l, r.blocks, r.fleet = l, l.FullBlocks(), t.fleet(l.Model)
 	role := decision.Prefill
 	if l.Aggregated() {
 		role = decision.Decode

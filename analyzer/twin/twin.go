@@ -113,6 +113,8 @@ type Twin struct {
 	// told are the capacities that a log tells, and toldLast the last of them.
 	told     map[decision.Key]int
 	toldLast int
+	// spare are finished requests, whose space new ones take.
+	spare []*request
 }
 
 // New returns a twin that has seen nothing.
@@ -288,5 +290,5 @@ func (t *Twin) late(r *request) {
 		return
 	}
 	r.decodeRank.open--
-	r.part()
+	t.part(r)
 }
