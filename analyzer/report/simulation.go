@@ -70,19 +70,7 @@ func NewSimulation(names []string, results [][]*fleet.Result) *Simulation {
 }
 
 // Write renders the simulation in the named format.
-func (s *Simulation) Write(w io.Writer, format string) error {
-	switch format {
-	case "text":
-		return s.writeText(w)
-	case "json":
-		return s.writeJSON(w)
-	case "markdown":
-		return s.writeMarkdown(w)
-	case "html":
-		return s.writeHTML(w)
-	}
-	return unknownFormat(format)
-}
+func (s *Simulation) Write(w io.Writer, format string) error { return writeAs(w, s, format) }
 
 // writeJSON writes the contract's form, whose keys depend on the figures.
 func (s *Simulation) writeJSON(w io.Writer) error {

@@ -15,25 +15,35 @@ func sortedKeys(m map[string]uint64) []string { return slices.Sorted(maps.Keys(m
 // Formats lists the names that [Report.Write] and [Simulation.Write] take.
 var Formats = []string{"text", "json", "markdown", "html"}
 
-// Write renders the report in the named format.
-func (r *Report) Write(w io.Writer, format string) error {
-	switch format {
-	case "text":
-		return r.writeText(w)
-	case "json":
-		e := json.NewEncoder(w)
-		e.SetEscapeHTML(false)
-		return e.Encode(r)
-	case "markdown":
-		return r.writeMarkdown(w)
-	case "html":
-		return r.writeHTML(w)
-	}
-	return unknownFormat(format)
+// rendered has a form for each of the [Formats].
+type rendered interface {
+	writeText(w io.Writer) error
+	writeJSON(w io.Writer) error
+	writeMarkdown(w io.Writer) error
+	writeHTML(w io.Writer) error
 }
 
-func unknownFormat(name string) error {
-	return fmt.Errorf("unknown output format %q: allowed are %s", name, strings.Join(Formats, ", "))
+func writeAs(w io.Writer, d rendered, format string) error {
+	switch format {
+	case "text":
+		return d.writeText(w)
+	case "json":
+		return d.writeJSON(w)
+	case "markdown":
+		return d.writeMarkdown(w)
+	case "html":
+		return d.writeHTML(w)
+	}
+	return fmt.Errorf("unknown output format %q: allowed are %s", format, strings.Join(Formats, ", "))
+}
+
+// Write renders the report in the named format.
+func (r *Report) Write(w io.Writer, format string) error { return writeAs(w, r, format) }
+
+func (r *Report) writeJSON(w io.Writer) error {
+	e := json.NewEncoder(w)
+	e.SetEscapeHTML(false)
+	return e.Encode(r)
 }
 
 func (r *Report) writeText(w io.Writer) error {
