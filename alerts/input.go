@@ -8,21 +8,36 @@ func droppedShare() recording {
 	return recording{"kvshadow:source_dropped_lines:share" + short, ratio(rate(catalog.SourceDroppedLines, short), rate(catalog.SourceLines, short))}
 }
 
-// undecodableWindow bridges the pauses of a router with little traffic.
-const undecodableWindow = "15m"
+// inputWindow bridges the pauses of a router with little traffic.
+const inputWindow = "15m"
 
 // undecodableShare records the share of what should have been a decision and
 // couldn't be used. Ignored lines are no part of it: most of a log is noise.
 func undecodableShare() recording {
-	lost := rate(catalog.SourceUndecodable, undecodableWindow).without("sum", catalog.LabelReason)
-	decoded := rate(catalog.SourceDecisions, undecodableWindow)
-	return recording{"kvshadow:source_undecodable:share" + undecodableWindow, ratio(lost, compose("(%s + %s)", lost, decoded))}
+	lost := rate(catalog.SourceUndecodable, inputWindow).without("sum", catalog.LabelReason)
+	decoded := rate(catalog.SourceDecisions, inputWindow)
+	return recording{"kvshadow:source_undecodable:share" + inputWindow, ratio(lost, compose("(%s + %s)", lost, decoded))}
 }
 
-func inputRecordings() []recording { return []recording{droppedShare(), undecodableShare()} }
+// lostLifecycles is what decisions could not be rebuilt from, a second.
+func lostLifecycles(ms ...matcher) expr {
+	return rate(catalog.LifecyclesLost, inputWindow, ms...).without("sum", catalog.LabelReason)
+}
+
+// notRebuiltShare records the share of requests that no decision could be
+// rebuilt of. A selection whose request no trace told of is one more request.
+func notRebuiltShare() recording {
+	untold := lostLifecycles(is(catalog.LabelReason, catalog.ReasonWinnerWithoutRows))
+	return recording{"kvshadow:requests_not_rebuilt:share" + inputWindow,
+		ratio(lostLifecycles(), compose("(%s + %s)", rate(catalog.Lifecycles, inputWindow), untold))}
+}
+
+func inputRecordings() []recording {
+	return []recording{droppedShare(), undecodableShare(), notRebuiltShare()}
+}
 
 func inputAlerts(t Thresholds) []alert {
-	return []alert{inputBehind(t), inputSilent(t), recordsDropped(t), recordsUndecodable(t), reloadFailed(t)}
+	return []alert{inputBehind(t), inputSilent(t), recordsDropped(t), recordsUndecodable(t), notRebuilt(t), reloadFailed(t)}
 }
 
 func inputBehind(t Thresholds) alert {
@@ -65,9 +80,21 @@ func recordsUndecodable(t Thresholds) alert {
 		RecordsUndecodable, x.Common,
 		compose("%s > %s\nand\n%s >= %s",
 			undecodableShare().series(), x.MaxShare,
-			increase(catalog.SourceUndecodable, undecodableWindow).without("sum", catalog.LabelReason), x.MinUndecodable),
+			increase(catalog.SourceUndecodable, inputWindow).without("sum", catalog.LabelReason), x.MinUndecodable),
 		"kvshadow can't use part of its input.",
 		"{{ $value | humanizePercentage }} of what should have been decisions in source {{ $labels.source }} of {{ $labels.instance }} could not be used in 15m. The usual cause is a new release of the router.",
+	}
+}
+
+func notRebuilt(t Thresholds) alert {
+	x := t.NotRebuilt
+	return alert{
+		NotRebuilt, x.Common,
+		compose("%s > %s\nand\n%s >= %s",
+			notRebuiltShare().series(), x.MaxShare,
+			increase(catalog.LifecyclesLost, inputWindow).without("sum", catalog.LabelReason), x.MinLost),
+		"kvshadow can't rebuild part of the decisions.",
+		"{{ $value | humanizePercentage }} of the requests that {{ $labels.instance }} heard of in 15m gave no decision. They are missing in every sum, and their load in the decisions of others.",
 	}
 }
 

@@ -38,6 +38,7 @@ func panels() map[string]panel {
 		InputSilent:        {dashboards.SelfUID, 21},
 		RecordsDropped:     {dashboards.SelfUID, 25},
 		RecordsUndecodable: {dashboards.SelfUID, 26},
+		NotRebuilt:         {dashboards.SelfUID, 29},
 		ReloadFailed:       {dashboards.SelfUID, 11},
 		LoadImbalance:      {dashboards.RoutingUID, 42},
 		QueueBackpressure:  {dashboards.RoutingUID, 53},

@@ -12,6 +12,7 @@ const (
 	InputSilent        = "KVShadowInputSilent"
 	RecordsDropped     = "KVShadowRecordsDropped"
 	RecordsUndecodable = "KVShadowRecordsUndecodable"
+	NotRebuilt         = "KVShadowRequestsNotRebuilt"
 	ReloadFailed       = "KVShadowPoliciesReloadFailed"
 	LoadImbalance      = "KVRouterWorkerLoadImbalance"
 	QueueBackpressure  = "KVRouterQueueBackpressure"

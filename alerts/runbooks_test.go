@@ -29,7 +29,7 @@ func TestRunbooks(t *testing.T) {
 	var all Thresholds
 	for i, name := range []string{
 		OverlapLost, SessionsMoving, CandidateBetter, FidelityLow, InputBehind, InputSilent,
-		RecordsDropped, RecordsUndecodable, ReloadFailed, LoadImbalance, QueueBackpressure, ObserverSilent,
+		RecordsDropped, RecordsUndecodable, NotRebuilt, ReloadFailed, LoadImbalance, QueueBackpressure, ObserverSilent,
 	} {
 		thresholds[name] = all.sections()[i].name
 	}

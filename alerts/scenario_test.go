@@ -169,7 +169,7 @@ func scenarios() []scenario {
 	var all []scenario
 	for _, some := range [][]scenario{
 		recordingScenarios(), overlapLostScenarios(), sessionsMovingScenarios(), candidateBetterScenarios(), fidelityLowScenarios(),
-		inputBehindScenarios(), inputSilentScenarios(), recordsDroppedScenarios(), recordsUndecodableScenarios(), reloadFailedScenarios(),
+		inputBehindScenarios(), inputSilentScenarios(), recordsDroppedScenarios(), recordsUndecodableScenarios(), notRebuiltScenarios(), reloadFailedScenarios(),
 		loadImbalanceScenarios(), queueBackpressureScenarios(), observerSilentScenarios(),
 	} {
 		all = append(all, some...)

@@ -78,6 +78,31 @@ func recordsUndecodableScenarios() []scenario {
 	}
 }
 
+// Of 40 requests a minute one in four is late; 10 more selections a minute
+// belong to requests that no trace tells of.
+func notRebuiltScenarios() []scenario {
+	const at = time.Hour
+	source := func(lifecycles, late, untold string) []series {
+		return []series{
+			of(catalog.Lifecycles, lifecycles),
+			of(catalog.LifecyclesLost, late, catalog.LabelReason, "lifecycle_late"),
+			of(catalog.LifecyclesLost, untold, catalog.LabelReason, catalog.ReasonWinnerWithoutRows),
+		}
+	}
+	firing := func(text string) []firing {
+		return []firing{{labelSet("job", "kvshadow", "instance", "a:9871", "severity", "warning"), text}}
+	}
+	none := stands(0, 60)
+	return []scenario{
+		{alert: NotRebuilt, kind: fires, story: "one in four is late", series: source(grows(40, 60), grows(10, 60), none), at: at, firing: firing("25% of the requests that a:9871")},
+		{alert: NotRebuilt, kind: fires, story: "some aren't traced either", series: source(grows(40, 60), grows(10, 60), grows(10, 60)), at: at, firing: firing("40% of the requests")},
+		{alert: NotRebuilt, kind: fires, story: "a log without its traces", series: source(none, none, grows(10, 60)), at: at, firing: firing("100% of the requests")},
+		{alert: NotRebuilt, kind: staysSilent, story: "one in a thousand", series: source(grows(4000, 60), grows(4, 60), none), at: at},
+		{alert: NotRebuilt, kind: noTraffic, story: "no requests", series: source(stands(400, 60), stands(100, 60), none), at: at},
+		{alert: NotRebuilt, kind: counterReset, story: "it goes on after a restart", series: source(then(grows(40, 29), grows(40, 30)), then(grows(10, 29), grows(10, 30)), none), at: at, firing: firing("25% of the requests")},
+	}
+}
+
 func reloadFailedScenarios() []scenario {
 	gauge := func(values string) []series { return []series{of(catalog.ReloadSuccess, values)} }
 	want := []firing{{labelSet("job", "kvshadow", "instance", "a:9871", "severity", "warning"), "the gauge of the last reload reads 0"}}

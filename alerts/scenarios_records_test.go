@@ -11,7 +11,7 @@ import (
 type values struct {
 	decisions                                            float64
 	lost, missing, nonMax, diverging, excess, unfaithful float64
-	unsupported, dropped, undecodable                    float64
+	unsupported, dropped, undecodable, notRebuilt        float64
 	load                                                 []float64 // of each worker
 	rejections                                           float64
 }
@@ -24,7 +24,7 @@ func recordingScenarios() []scenario {
 	}}
 	calm := pool{decisions: 30, blocks: 1500, checked: 30, policies: map[string]sums{catalog.PolicyLive: {}}}
 	full := values{decisions: 1, lost: 0.1, missing: 0.4, nonMax: 0.2, diverging: 0.1, excess: 8, unfaithful: 0.1,
-		unsupported: 0.2, dropped: 0.01, undecodable: 0.25, load: []float64{120, 30, 30}, rejections: 0.5}
+		unsupported: 0.2, dropped: 0.01, undecodable: 0.25, notRebuilt: 0.3, load: []float64{120, 30, 30}, rejections: 0.5}
 	zero := values{decisions: 1, load: []float64{60, 60, 60}}
 	const at, minutes = 100 * time.Minute, 100
 	return []scenario{
@@ -43,6 +43,9 @@ func page(p pool, v values, counts, gauges func(float64) string) []series {
 		from(catalog.SourceDroppedLines, counts(1000*v.dropped)),
 		from(catalog.SourceDecisions, counts(30)),
 		from(catalog.SourceUndecodable, counts(30*v.undecodable/(1-v.undecodable)), catalog.LabelReason, "unknown_formula"),
+		of(catalog.Lifecycles, counts(30)),
+		of(catalog.LifecyclesLost, counts(30*v.notRebuilt), catalog.LabelReason, "lifecycle_without_workers"),
+		of(catalog.LifecyclesLost, counts(0), catalog.LabelReason, catalog.ReasonWinnerWithoutRows),
 	)
 	all := append(exporter, on("b:9871", p.series(counts))...)
 	all = append(all, booked(gauges, v.load...)...)
@@ -68,6 +71,7 @@ func (v values) records() []record {
 		one(divergingShare(short), ofLive, v.diverging), one(divergingShare(long), ofLive, v.diverging),
 		one(unsupportedShare(long), ofLive, v.unsupported), one(fidelity(mid), ofPool, 1-v.unfaithful),
 		one(droppedShare(), ofSource, v.dropped), one(undecodableShare(), ofSource, v.undecodable),
+		one(notRebuiltShare(), labelSet("job", "kvshadow", "instance", "a:9871"), v.notRebuilt),
 	)
 	return append(out, v.ofRouter()...)
 }

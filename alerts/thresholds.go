@@ -45,6 +45,10 @@ type Thresholds struct {
 		Common
 		MaxShare, MinUndecodable float64
 	}
+	NotRebuilt struct {
+		Common
+		MaxShare, MinLost float64
+	}
 	ReloadFailed  struct{ Common }
 	LoadImbalance struct {
 		Common
@@ -133,6 +137,7 @@ func (t *Thresholds) sections() []section {
 		{"records_undecodable", &t.RecordsUndecodable.Common, []field{
 			share("max_share", &t.RecordsUndecodable.MaxShare), amount("min_undecodable", &t.RecordsUndecodable.MinUndecodable),
 		}},
+		{"requests_not_rebuilt", &t.NotRebuilt.Common, []field{share("max_share", &t.NotRebuilt.MaxShare), amount("min_lost", &t.NotRebuilt.MinLost)}},
 		{"policies_reload_failed", &t.ReloadFailed.Common, nil},
 		{"worker_load_imbalance", &t.LoadImbalance.Common, []field{
 			atLeast(1, "max_over_mean", &t.LoadImbalance.MaxOverMean), amount("min_mean_blocks", &t.LoadImbalance.MinMeanBlocks),

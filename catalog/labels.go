@@ -23,6 +23,10 @@ const (
 // PolicyLive is the value of [LabelPolicy] for the policy that really chose.
 const PolicyLive = "live"
 
+// ReasonWinnerWithoutRows is the reason of a selection of which a log told no
+// more, and a trace neither.
+const ReasonWinnerWithoutRows = "winner_without_rows"
+
 // Label names of Dynamo's metrics.
 const (
 	// LabelNamespace and LabelComponent say where in the runtime the metric

@@ -31,7 +31,7 @@ var (
 		Help: "Lines or decisions that could not be used, by reason.",
 		Values: map[string][]string{LabelReason: {
 			"invalid_record", "invalid_trace", "line_too_long", "malformed", "rows_without_winner", "trace_without_replay", "truncated",
-			"unknown_formula", "unknown_worker_type", "winner_not_in_rows", "winner_without_rows",
+			"unknown_formula", "unknown_worker_type", "winner_not_in_rows", ReasonWinnerWithoutRows,
 		}},
 		Stability: Alpha, Since: "0.1", Essential: true, Cardinality: "sources x 11 reasons",
 		HowToUse: "`sum by (source, reason) (rate(kvshadow_source_undecodable_total[$__rate_interval]))` should be 0, but for winner_without_rows on routers of 1.6 and newer, whose decisions come from request traces.",
@@ -98,7 +98,7 @@ var (
 		Name: "kvshadow_lifecycles_lost_total", Type: Counter, Labels: []string{LabelReason},
 		Help: "Requests or selections that decisions could not be rebuilt from, by reason.",
 		Values: map[string][]string{LabelReason: {
-			"lifecycle_late", "lifecycle_without_blocks", "lifecycle_without_workers", "winner_without_rows",
+			"lifecycle_late", "lifecycle_without_blocks", "lifecycle_without_workers", ReasonWinnerWithoutRows,
 		}},
 		Stability: Alpha, Since: "0.1", Cardinality: "4 reasons",
 		HowToUse: "As a share of all requests: `sum by (reason) (rate(kvshadow_lifecycles_lost_total[$__rate_interval])) / on () group_left () sum(rate(kvshadow_lifecycles_total[$__rate_interval]) > 0)`. For lifecycle_late, raise the wait for earlier records.",
