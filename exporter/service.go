@@ -38,6 +38,9 @@ type Options struct {
 	// FromEnd skips what is in files at start-up.
 	FromEnd bool
 	Stdin   io.Reader
+	// NATSConsumer names the JetStream consumer of NATS sources; see
+	// [source.NATSOptions].
+	NATSConsumer string
 	// Twin says what request traces leave out about the fleet. Its Wait is how
 	// long a rebuilt decision waits for records of requests that began earlier.
 	Twin twin.Options
@@ -128,7 +131,7 @@ func (s *Service) addSource(spec source.Spec) {
 	case source.KindStdin:
 		f.run = source.NewStdin(spec, s.opts.Stdin, source.StdinOptions{Logger: s.log}, s.queue, f.stats)
 	case source.KindNATS:
-		f.run = source.NewNATS(spec, source.NATSOptions{Logger: s.log}, s.queue, f.stats)
+		f.run = source.NewNATS(spec, source.NATSOptions{Durable: s.opts.NATSConsumer, Logger: s.log}, s.queue, f.stats)
 	case source.KindHTTP:
 		s.http = source.NewHTTP(spec, decodeRecord, source.HTTPOptions{}, s.queue, f.stats)
 	}

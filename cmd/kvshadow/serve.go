@@ -31,6 +31,7 @@ type serveFlags struct {
 	wait      time.Duration
 	sources   []string
 	demo      bool
+	consumer  string
 	startAt   string
 	listen    []string
 	socket    bool
@@ -73,6 +74,7 @@ requests finish.`,
 	c.Flags().DurationVar(&f.wait, "trace-wait", 30*time.Second, "`TIME` for which a decision waits for the traces of requests that began before it; at least as long as most requests take")
 	c.Flags().StringArrayVar(&f.sources, "source", nil, "`SOURCE` of decisions, file:GLOB, stdin:, http: or nats://HOST:PORT/SUBJECT (repeatable)")
 	c.Flags().BoolVar(&f.demo, "demo", false, "play embedded captures of real routers, over and over")
+	c.Flags().StringVar(&f.consumer, "nats-consumer", "", "`NAME` of the JetStream consumer, which remembers what was read; processes that read a subject each for themselves need different ones (default made of the subject)")
 	c.Flags().StringVar(&f.startAt, "start-at", "beginning", "`PLACE` where to start in files that exist at start-up: beginning or end")
 	c.Flags().StringArrayVar(&f.listen, "web.listen-address", []string{":9871"}, "`ADDRESS` to listen on (repeatable)")
 	c.Flags().BoolVar(&f.socket, "web.systemd-socket", false, "listen on the sockets that systemd passes instead")
@@ -139,7 +141,10 @@ func (f *serveFlags) logger(c *cobra.Command) (*slog.Logger, error) {
 }
 
 func (f *serveFlags) options(c *cobra.Command, log *slog.Logger) (exporter.Options, error) {
-	opts := exporter.Options{Demo: f.demo, Stdin: c.InOrStdin(), Logger: log}
+	opts := exporter.Options{Demo: f.demo, Stdin: c.InOrStdin(), NATSConsumer: f.consumer, Logger: log}
+	if err := source.CheckDurable(f.consumer); err != nil {
+		return opts, fmt.Errorf("--nats-consumer %q: %w", f.consumer, err)
+	}
 	switch f.startAt {
 	case "beginning":
 	case "end":

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"strings"
 	"time"
 
 	"github.com/nats-io/nats.go"
@@ -48,6 +49,14 @@ type NATSOptions struct {
 func DefaultDurable(subject string) string {
 	sum := sha256.Sum256([]byte(subject))
 	return "kvshadow-" + hex.EncodeToString(sum[:6])
+}
+
+// CheckDurable says what is wrong with the name of a JetStream consumer.
+func CheckDurable(name string) error {
+	if i := strings.IndexAny(name, " \t\r\n.*>/\\"); i >= 0 {
+		return fmt.Errorf("the name of a consumer can't have %q in it", name[i])
+	}
+	return nil
 }
 
 // NATS reads the messages that are published to a subject and puts them into a

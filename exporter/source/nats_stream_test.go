@@ -2,6 +2,7 @@ package source
 
 import (
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -29,6 +30,38 @@ func TestNATSDurable(t *testing.T) {
 	if s := r.stats.Snapshot(); s.Lines != 2 || s.Bytes != 4 || s.DroppedLines != 0 || s.Errors != 0 {
 		t.Errorf("%+v", s)
 	}
+}
+
+// TestNATSConsumers lets two sources read the same stream, each all of it.
+func TestNATSConsumers(t *testing.T) {
+	b := newBroker(t, server.Options{JetStream: true})
+	b.addStream(subject)
+	one, other := b.read(100, NATSOptions{Durable: "one"}), b.read(100, NATSOptions{Durable: "other"})
+	b.publish(some("a", 20)...)
+	one.want(some("a", 20)...)
+	other.want(some("a", 20)...)
+	for _, r := range []*reader{one, other} {
+		r.stop()
+		if s := r.stats.Snapshot(); s.Lines != 20 || s.DroppedLines != 0 || s.Errors != 0 {
+			t.Errorf("%+v", s)
+		}
+	}
+}
+
+func TestCheckDurable(t *testing.T) {
+	f := func(name, wrong string) {
+		t.Helper()
+		switch err := CheckDurable(name); {
+		case wrong == "" && err != nil, wrong != "" && (err == nil || !strings.Contains(err.Error(), wrong)):
+			t.Errorf("%q: %v", name, err)
+		}
+	}
+	f("", "")
+	f(DefaultDurable(subject), "")
+	f("kvshadow-canary_2", "")
+	f("a.b", `'.'`)
+	f("a b", `' '`)
+	f("all>", `'>'`)
 }
 
 // TestNATSStreamRestart stops the server for a while.
