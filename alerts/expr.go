@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/kvshadow/kvshadow/catalog"
+	"github.com/kvshadow/kvshadow/internal/promql"
 )
 
 // expr is an expression in PromQL that MetricsQL reads alike, with the metrics
@@ -16,12 +17,6 @@ type expr struct {
 	reads []catalog.Use // without Where
 }
 
-// matcher is a label matcher.
-type matcher struct{ label, op, value string }
-
-func is(label, value string) matcher    { return matcher{label, "=", value} }
-func isNot(label, value string) matcher { return matcher{label, "!=", value} }
-
 // Labels that the scrape adds. Replicas differ in instance and pod only.
 const (
 	labelInstance = "instance"
@@ -29,47 +24,35 @@ const (
 	labelJob      = "job"
 )
 
-// selected writes a selector: name{label="value", ...}.
-func selected(name string, ms []matcher) string {
-	if len(ms) == 0 {
-		return name
-	}
-	texts := make([]string, len(ms))
-	for i, m := range ms {
-		texts[i] = m.label + m.op + strconv.Quote(m.value)
-	}
-	return fmt.Sprintf("%s{%s}", name, strings.Join(texts, ", "))
-}
-
-func matched(ms []matcher) []string {
+func matched(ms []promql.Matcher) []string {
 	var labels []string
 	for _, m := range ms {
-		labels = append(labels, m.label)
+		labels = append(labels, m.Label)
 	}
 	return labels
 }
 
 // gauge returns the series of a gauge.
-func gauge(m catalog.Metric, ms ...matcher) expr {
-	return expr{selected(m.Name, ms), []catalog.Use{{Metric: m, Labels: matched(ms)}}}
+func gauge(m catalog.Metric, ms ...promql.Matcher) expr {
+	return expr{promql.Select(m.Name, ms...), []catalog.Use{{Metric: m, Labels: matched(ms)}}}
 }
 
 // rate returns what a counter gains a second, over a window.
-func rate(m catalog.Metric, window string, ms ...matcher) expr {
+func rate(m catalog.Metric, window string, ms ...promql.Matcher) expr {
 	return over("rate", m, window, ms)
 }
 
 // increase returns what a counter gained in a window.
-func increase(m catalog.Metric, window string, ms ...matcher) expr {
+func increase(m catalog.Metric, window string, ms ...promql.Matcher) expr {
 	return over("increase", m, window, ms)
 }
 
 // average returns the mean of a gauge over a window.
-func average(m catalog.Metric, window string, ms ...matcher) expr {
+func average(m catalog.Metric, window string, ms ...promql.Matcher) expr {
 	return over("avg_over_time", m, window, ms)
 }
 
-func over(function string, m catalog.Metric, window string, ms []matcher) expr {
+func over(function string, m catalog.Metric, window string, ms []promql.Matcher) expr {
 	e := gauge(m, ms...)
 	return expr{fmt.Sprintf("%s(%s[%s])", function, e.text, window), e.reads}
 }
@@ -81,10 +64,7 @@ func (e expr) without(op string, labels ...string) expr {
 
 // by aggregates to the labels that are named; to none, it gives one series.
 func (e expr) by(op string, labels ...string) expr {
-	if len(labels) == 0 {
-		return expr{fmt.Sprintf("%s(%s)", op, e.text), e.reads}
-	}
-	return expr{fmt.Sprintf("%s by (%s) (%s)", op, strings.Join(labels, ", "), e.text), e.naming(labels)}
+	return expr{promql.By(op, e.text, labels...), e.naming(labels)}
 }
 
 // replicas sums over the replicas of a process.
@@ -141,14 +121,14 @@ type recording struct {
 
 // series returns the series that the rule records. What the rule reads counts
 // as read by who reads the series.
-func (r recording) series(ms ...matcher) expr {
-	return expr{selected(r.name, ms), r.expr.naming(matched(ms))}
+func (r recording) series(ms ...promql.Matcher) expr {
+	return expr{promql.Select(r.name, ms...), r.expr.naming(matched(ms))}
 }
 
 // live returns what the rule records for the policy that really chose.
-func (r recording) live() expr { return r.series(is(catalog.LabelPolicy, catalog.PolicyLive)) }
+func (r recording) live() expr { return r.series(promql.Is(catalog.LabelPolicy, catalog.PolicyLive)) }
 
 // candidates returns what the rule records for all other policies.
 func (r recording) candidates() expr {
-	return r.series(isNot(catalog.LabelPolicy, catalog.PolicyLive))
+	return r.series(promql.IsNot(catalog.LabelPolicy, catalog.PolicyLive))
 }

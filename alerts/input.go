@@ -1,6 +1,9 @@
 package alerts
 
-import "github.com/kvshadow/kvshadow/catalog"
+import (
+	"github.com/kvshadow/kvshadow/catalog"
+	"github.com/kvshadow/kvshadow/internal/promql"
+)
 
 // droppedShare records the share of lines that were read and lost. Input is a
 // matter of one process, so replicas aren't summed here.
@@ -20,14 +23,14 @@ func undecodableShare() recording {
 }
 
 // lostLifecycles is what decisions could not be rebuilt from, a second.
-func lostLifecycles(ms ...matcher) expr {
+func lostLifecycles(ms ...promql.Matcher) expr {
 	return rate(catalog.LifecyclesLost, inputWindow, ms...).without("sum", catalog.LabelReason)
 }
 
 // notRebuiltShare records the share of requests that no decision could be
 // rebuilt of. A selection whose request no trace told of is one more request.
 func notRebuiltShare() recording {
-	untold := lostLifecycles(is(catalog.LabelReason, catalog.ReasonWinnerWithoutRows))
+	untold := lostLifecycles(promql.Is(catalog.LabelReason, catalog.ReasonWinnerWithoutRows))
 	return recording{"kvshadow:requests_not_rebuilt:share" + inputWindow,
 		ratio(lostLifecycles(), compose("(%s + %s)", rate(catalog.Lifecycles, inputWindow), untold))}
 }

@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"github.com/kvshadow/kvshadow/catalog"
+	"github.com/kvshadow/kvshadow/internal/promql"
 )
 
 // loadWindow is longer than most requests: a spread of moments is normal.
@@ -72,7 +73,7 @@ func queueBackpressure(t Thresholds) alert {
 func observerSilent(t Thresholds) alert {
 	x := t.ObserverSilent
 	total := func(e expr) expr { return e.by("sum", t.ScopeLabels...) }
-	counted := increase(catalog.NonMaxOverlapSelections, long, is(catalog.LabelPolicy, catalog.PolicyLive))
+	counted := increase(catalog.NonMaxOverlapSelections, long, promql.Is(catalog.LabelPolicy, catalog.PolicyLive))
 	return alert{
 		ObserverSilent, x.Common,
 		compose("%s >= %s\nand on (%s)\n%s == 0\nand on (%s)\n%s > 0",

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/kvshadow/kvshadow/catalog"
+	"github.com/kvshadow/kvshadow/internal/promql"
 )
 
 // expr is an expression in PromQL, with what it reads. Expressions are made by
@@ -27,51 +28,42 @@ type scope []binding
 
 type binding struct{ label, variable string }
 
-// matcher is a label matcher. It takes the place of the scope's for the label.
-type matcher struct{ label, op, value string }
-
-func is(label, value string) matcher    { return matcher{label, "=", value} }
-func like(label, regex string) matcher  { return matcher{label, "=~", regex} }
-func isNot(label, value string) matcher { return matcher{label, "!=", value} }
-
 // selector returns the series of a metric, or of a histogram's part, within the
-// scope.
-func (s scope) selector(m catalog.Metric, part string, ms []matcher) expr {
+// scope. A matcher takes the place of the scope's for its label.
+func (s scope) selector(m catalog.Metric, part string, ms []promql.Matcher) expr {
 	all := slices.Clone(ms)
 	for _, b := range s {
-		given := slices.ContainsFunc(ms, func(m matcher) bool { return m.label == b.label })
+		given := slices.ContainsFunc(ms, func(m promql.Matcher) bool { return m.Label == b.label })
 		if !given && (b.label == labelJob || slices.Contains(m.Labels, b.label)) {
-			all = append(all, like(b.label, "$"+b.variable))
+			all = append(all, promql.Like(b.label, "$"+b.variable))
 		}
 	}
 	r := catalog.Use{Metric: m, Values: map[string]string{}}
-	var texts []string
 	for _, x := range all {
-		texts = append(texts, x.label+x.op+strconv.Quote(x.value))
-		r.Labels = union(r.Labels, []string{x.label})
-		if x.op == "=" {
-			r.Values[x.label] = x.value
+		r.Labels = union(r.Labels, []string{x.Label})
+		if x.Op == "=" {
+			r.Values[x.Label] = x.Value
 		}
 	}
-	return expr{fmt.Sprintf("%s%s{%s}", m.Name, part, strings.Join(texts, ", ")), []catalog.Use{r}}
+	return expr{promql.Select(m.Name+part, all...), []catalog.Use{r}}
 }
 
 // gauge returns the series of a gauge.
-func (s scope) gauge(m catalog.Metric, ms ...matcher) expr { return s.selector(m, "", ms) }
+func (s scope) gauge(m catalog.Metric, ms ...promql.Matcher) expr { return s.selector(m, "", ms) }
 
 // rate returns what a counter gains a second.
-func (s scope) rate(m catalog.Metric, ms ...matcher) expr { return rated(s.selector(m, "", ms)) }
+func (s scope) rate(m catalog.Metric, ms ...promql.Matcher) expr { return rated(s.selector(m, "", ms)) }
 
 // The parts of a histogram, as rates.
-func (s scope) rateOfSum(m catalog.Metric, ms ...matcher) expr {
+func (s scope) rateOfSum(m catalog.Metric, ms ...promql.Matcher) expr {
 	return rated(s.selector(m, "_sum", ms))
 }
 
-func (s scope) rateOfCount(m catalog.Metric, ms ...matcher) expr {
+func (s scope) rateOfCount(m catalog.Metric, ms ...promql.Matcher) expr {
 	return rated(s.selector(m, "_count", ms))
 }
 
-func (s scope) rateOfBuckets(m catalog.Metric, ms ...matcher) expr {
+func (s scope) rateOfBuckets(m catalog.Metric, ms ...promql.Matcher) expr {
 	return rated(s.selector(m, "_bucket", ms))
 }
 
@@ -93,7 +85,7 @@ func overRange(e expr) expr {
 }
 
 // increase returns what a counter gained over the time range of the dashboard.
-func (s scope) increase(m catalog.Metric, ms ...matcher) expr {
+func (s scope) increase(m catalog.Metric, ms ...promql.Matcher) expr {
 	e := s.selector(m, "", ms)
 	return expr{fmt.Sprintf("increase(%s%s)", e.text, windowRange), e.reads}
 }
@@ -104,10 +96,7 @@ func least(e expr, by ...string) expr { return aggregate("min", e, by) }
 func mean(e expr, by ...string) expr  { return aggregate("avg", e, by) }
 
 func aggregate(op string, e expr, by []string) expr {
-	out := expr{text: fmt.Sprintf("%s(%s)", op, e.text)}
-	if len(by) > 0 {
-		out.text = fmt.Sprintf("%s by (%s) (%s)", op, strings.Join(by, ", "), e.text)
-	}
+	out := expr{text: promql.By(op, e.text, by...)}
 	for _, r := range e.reads {
 		out.reads = append(out.reads, catalog.Use{Metric: r.Metric, Labels: union(r.Labels, by), Values: r.Values})
 	}

@@ -1,6 +1,9 @@
 package dashboards
 
-import "github.com/kvshadow/kvshadow/catalog"
+import (
+	"github.com/kvshadow/kvshadow/catalog"
+	"github.com/kvshadow/kvshadow/internal/promql"
+)
 
 // routingTraffic shows what the choices lead to.
 func routingTraffic() []def {
@@ -54,7 +57,7 @@ func routingOverhead() []def {
 func routingEvents() []def {
 	s := routerScope()
 	events := catalog.KVCacheEventsApplied
-	failed := sum(s.rate(events, isNot(catalog.LabelStatus, "ok")))
+	failed := sum(s.rate(events, promql.IsNot(catalog.LabelStatus, "ok")))
 	trouble := []step{below(green), from(1, red)}
 	return []def{
 		{id: 71, kind: kindStat, w: 6, total: true, title: "Events that failed", unit: unitShare, steps: []step{below(green), from(0.001, yellow), from(0.01, red)}, noValue: "no events",
@@ -72,13 +75,13 @@ func routingEvents() []def {
 		{id: 75, kind: kindGraph, w: 8, title: "KV events applied", unit: unitEventsRate,
 			about: "Events of the workers' caches per second, by type, and the batches that they come in. None while requests flow: the router works blindly, or guesses (approximate mode).",
 			queries: []query{
-				{sum(s.rate(events, is(catalog.LabelStatus, "ok")), catalog.LabelEventType), "{{event_type}}"},
+				{sum(s.rate(events, promql.Is(catalog.LabelStatus, "ok")), catalog.LabelEventType), "{{event_type}}"},
 				{sum(s.rate(catalog.RouterKVIngressBatches)), "batches"},
 			}},
 		{id: 76, kind: kindGraph, w: 8, title: "KV events that failed, and warnings", unit: unitEventsRate,
 			about: "Events that could not be applied, by status, and suspicious ones, by kind. A few duplicate stores are harmless; a missing parent block means that an event was lost before.",
 			queries: []query{
-				{sum(s.rate(events, isNot(catalog.LabelStatus, "ok")), catalog.LabelStatus), "{{status}}"},
+				{sum(s.rate(events, promql.IsNot(catalog.LabelStatus, "ok")), catalog.LabelStatus), "{{status}}"},
 				{sum(s.rate(catalog.KVCacheEventWarnings), catalog.LabelWarningKind), "warning: {{warning_kind}}"},
 			}},
 		{id: 77, kind: kindGraph, w: 8, title: "Event sources", unit: unitNumber,

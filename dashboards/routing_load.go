@@ -1,12 +1,15 @@
 package dashboards
 
-import "github.com/kvshadow/kvshadow/catalog"
+import (
+	"github.com/kvshadow/kvshadow/catalog"
+	"github.com/kvshadow/kvshadow/internal/promql"
+)
 
 const booked = " Load is what the router has booked, not what workers report; of several frontends the one that books most is shown."
 
 // perWorker returns a load of each worker rank of a type.
 func perWorker(m catalog.Metric, workerType string) expr {
-	return most(routerScope().gauge(m, is(catalog.LabelWorkerType, workerType)), catalog.LabelWorkerID, catalog.LabelDPRank)
+	return most(routerScope().gauge(m, promql.Is(catalog.LabelWorkerType, workerType)), catalog.LabelWorkerID, catalog.LabelDPRank)
 }
 
 // spread returns the difference between the most and the least loaded rank.

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/kvshadow/kvshadow/catalog"
+	"github.com/kvshadow/kvshadow/internal/promql"
 )
 
 // shadowScope is the scope of kvshadow's evaluation. Live is there whatever
@@ -13,14 +14,16 @@ func shadowScope() scope {
 }
 
 // policies matches live and the chosen candidates.
-func policies() matcher { return like(catalog.LabelPolicy, catalog.PolicyLive+"|$"+varPolicy) }
-
-// candidates matches the chosen candidates; All would be live too.
-func candidates() []matcher {
-	return []matcher{like(catalog.LabelPolicy, "$"+varPolicy), isNot(catalog.LabelPolicy, catalog.PolicyLive)}
+func policies() promql.Matcher {
+	return promql.Like(catalog.LabelPolicy, catalog.PolicyLive+"|$"+varPolicy)
 }
 
-func live() matcher { return is(catalog.LabelPolicy, catalog.PolicyLive) }
+// candidates matches the chosen candidates; All would be live too.
+func candidates() []promql.Matcher {
+	return []promql.Matcher{promql.Like(catalog.LabelPolicy, "$"+varPolicy), promql.IsNot(catalog.LabelPolicy, catalog.PolicyLive)}
+}
+
+func live() promql.Matcher { return promql.Is(catalog.LabelPolicy, catalog.PolicyLive) }
 
 // shadow returns the dashboard that compares live with candidate policies.
 func shadow(o Options) Dashboard {
@@ -107,7 +110,7 @@ func shadowGlance() []def {
 func shadowLost() []def {
 	s := shadowScope()
 	of := func(workerType string) expr {
-		return sum(s.rate(catalog.OverlapLostBlocks, policies(), is(catalog.LabelWorkerType, workerType)), catalog.LabelPolicy)
+		return sum(s.rate(catalog.OverlapLostBlocks, policies(), promql.Is(catalog.LabelWorkerType, workerType)), catalog.LabelPolicy)
 	}
 	return []def{
 		{id: 21, kind: kindGraph, w: 8, title: "Overlap blocks lost, prefill", unit: unitBlocksRate, decisions: true,

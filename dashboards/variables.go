@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/kvshadow/kvshadow/catalog"
+	"github.com/kvshadow/kvshadow/internal/promql"
 )
 
 // Names of the variables.
@@ -35,7 +36,7 @@ func datasourceVariable(f Flavor) Variable {
 }
 
 // labelVariable lists the values of a label.
-func labelVariable(source sourceRef, name, title, about string, m catalog.Metric, label string, ms ...matcher) Variable {
+func labelVariable(source sourceRef, name, title, about string, m catalog.Metric, label string, ms ...promql.Matcher) Variable {
 	series := scope(nil).selector(m, "", ms)
 	text := fmt.Sprintf("label_values(%s, %s)", strings.TrimSuffix(series.text, "{}"), label)
 	return Variable{
@@ -51,7 +52,7 @@ func jobVariable(source sourceRef, m catalog.Metric) Variable {
 }
 
 // ofJob narrows a variable to the chosen jobs.
-func ofJob() matcher { return like(labelJob, "$"+varJob) }
+func ofJob() promql.Matcher { return promql.Like(labelJob, "$"+varJob) }
 
 func workerTypeVariable() Variable {
 	types := []string{catalog.WorkerTypePrefill, catalog.WorkerTypeDecode}
