@@ -192,7 +192,7 @@ func decisions(t *testing.T) []*decision.Decision {
 		t.Fatal(err)
 	}
 	var all []*decision.Decision
-	read(t, lines, func(d *decision.Decision) { all = append(all, d) })
+	read(t, lines, func(d *decision.Decision) { all = append(all, d.Clone()) })
 	return all
 }
 

@@ -22,8 +22,8 @@ type Intake struct {
 	compared   [len(decision.WorkerTypes)]report.Comparison
 }
 
-// NewIntake returns an intake that hands decisions to emit. The options' Emit
-// is ignored.
+// NewIntake returns an intake that hands decisions to emit, which may use each
+// until it returns. The options' Emit is ignored.
 func NewIntake(opts twin.Options, emit func(*decision.Decision)) *Intake {
 	i := &Intake{emit: emit}
 	opts.Emit = i.rebuilt

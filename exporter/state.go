@@ -60,7 +60,12 @@ func (s *state) evaluate(d *decision.Decision) {
 
 func (s *state) keep(e *shadow.Evaluation) {
 	s.seen++
-	r := Recent{Number: s.seen, Decision: e.Decision, Exclusion: e.Exclusion, Cause: e.Cause}
+	if len(s.recent) < keptDecisions {
+		s.recent = append(s.recent, Recent{Decision: &decision.Decision{}})
+	}
+	r := s.kept(s.seen) // its space is used again
+	r.Number, r.Exclusion, r.Cause, r.Lost, r.Diverging = s.seen, e.Exclusion, e.Cause, 0, r.Diverging[:0]
+	e.Decision.CopyTo(r.Decision)
 	if e.Exclusion == shadow.Included {
 		r.Lost = e.Effects[0].Lost.Float64()
 		for i := range e.Effects {
@@ -69,11 +74,16 @@ func (s *state) keep(e *shadow.Evaluation) {
 			}
 		}
 	}
-	if len(s.recent) < keptDecisions {
-		s.recent = append(s.recent, r)
-		return
-	}
-	s.recent[(s.seen-1)%keptDecisions] = r
+}
+
+// kept returns the place of a decision in the ring.
+func (s *state) kept(number uint64) *Recent { return &s.recent[(number-1)%keptDecisions] }
+
+// clone returns a copy that stays as it is.
+func (r *Recent) clone() Recent {
+	c := *r
+	c.Decision, c.Diverging = r.Decision.Clone(), slices.Clone(r.Diverging)
+	return c
 }
 
 // replace puts other policies in use. A policy that stays the same, by name and
@@ -121,7 +131,7 @@ func (s *state) latest(n int) []Recent {
 	defer s.mu.Unlock()
 	out := make([]Recent, 0, min(n, len(s.recent)))
 	for i := range cap(out) {
-		out = append(out, s.recent[(s.seen-1-uint64(i))%keptDecisions])
+		out = append(out, s.kept(s.seen-uint64(i)).clone())
 	}
 	return out
 }
@@ -133,7 +143,7 @@ func (s *state) explain(number uint64) (e *decision.Explanation, r Recent, err e
 	if number == 0 || number > s.seen || number+keptDecisions <= s.seen {
 		return nil, r, nil, false
 	}
-	r = s.recent[(number-1)%keptDecisions]
+	r = s.kept(number).clone()
 	// The engine's scorer is in use by this mutex's holder only, but an
 	// explanation must not see the columns of the stream's decision.
 	e, err = analyzer.NewEngine(s.policies).Explain(r.Decision)

@@ -56,8 +56,8 @@ func (k Key) Less(o Key) bool {
 type BlockRange struct{ Start, End uint32 }
 
 // Decision is one routing choice. A Decision is plain data: it may be read
-// from several goroutines at once and must not be changed after it was handed
-// on.
+// from several goroutines at once. Whoever is handed one must not change it, and
+// copies it to keep it; see [Decision.CopyTo].
 type Decision struct {
 	RequestID string
 	SessionID string
@@ -233,6 +233,21 @@ func (u Unknown) Names() []string {
 		}
 	}
 	return names
+}
+
+// CopyTo makes dst a copy, in the space of dst's candidates if there is enough.
+// Both share what neither changes: taints, ranges and weights.
+func (d *Decision) CopyTo(dst *Decision) {
+	candidates := append(dst.Candidates[:0], d.Candidates...)
+	*dst = *d
+	dst.Candidates = candidates
+}
+
+// Clone returns a copy; see [Decision.CopyTo].
+func (d *Decision) Clone() *Decision {
+	c := new(Decision)
+	d.CopyTo(c)
+	return c
 }
 
 // Find returns the index of the candidate with that key, or -1.

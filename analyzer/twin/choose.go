@@ -65,21 +65,20 @@ func (t *Twin) chooseDecode(r *request) {
 // decision reads off what the router saw of each candidate.
 func (t *Twin) decision(r *request, role role, worker decision.WorkerType, selected decision.Key, at int64) *decision.Decision {
 	l := r.l
-	d := &decision.Decision{
+	d := &t.d
+	*d = decision.Decision{
 		RequestID: l.RequestID, SessionID: l.SessionID, Model: l.Model, Time: time.Unix(0, at).UTC(),
 		WorkerType: worker, Pool: poolNames[role], Rebuilt: true,
 		InputTokens: l.InputTokens, BlockSizeTokens: l.BlockSizeTokens,
 		RequestBlocks: decision.Blocks(l.InputTokens, l.BlockSizeTokens), Selected: selected,
+		Candidates: d.Candidates[:0],
 	}
-	ranks := r.fleet.pools[role]
-	d.Candidates = make([]decision.Candidate, 0, len(ranks))
-	for _, k := range ranks {
+	for _, k := range r.fleet.pools[role] {
 		if !k.present(at) {
 			continue
 		}
-		n := len(d.Candidates)
-		d.Candidates = d.Candidates[:n+1]
-		k.candidate(r, role, &d.Candidates[n])
+		d.Candidates = append(d.Candidates, decision.Candidate{})
+		k.candidate(r, role, &d.Candidates[len(d.Candidates)-1])
 		if k.unlimited && t.opts.ApproximateTTL == 0 {
 			d.Unknown |= decision.UnknownCapacity
 		}

@@ -60,7 +60,7 @@ func TestTwin_OutOfOrder(t *testing.T) {
 // of its roles, or counted. What a late one computed is known afterwards.
 func TestTwin_Late(t *testing.T) {
 	var got []*decision.Decision
-	tw := New(Options{Wait: time.Second, Emit: func(d, _ *decision.Decision) { got = append(got, d) }})
+	tw := New(Options{Wait: time.Second, Emit: func(d, _ *decision.Decision) { got = append(got, d.Clone()) }})
 	tw.Lifecycle(at(0, "a", 10, 1))
 	tw.Lifecycle(at(60e3, "b", 10, 2)) // the watermark passes 59.2 s
 	tw.Lifecycle(at(30e3, "late", 20, 3, 4))
@@ -224,7 +224,7 @@ func TestTwin_Forget(t *testing.T) {
 // A model goes on when its first worker is forgotten at the sight of another.
 func TestTwin_ForgetAndGoOn(t *testing.T) {
 	var got []*decision.Decision
-	tw := New(Options{Wait: time.Second, Emit: func(d, _ *decision.Decision) { got = append(got, d) }})
+	tw := New(Options{Wait: time.Second, Emit: func(d, _ *decision.Decision) { got = append(got, d.Clone()) }})
 	tw.Lifecycle(at(0, "a", 10, 1))
 	on2 := func(ms float64, id string) { tw.Lifecycle(on(at(ms, id, 20, 1, 2), 2)) }
 	other := at(10_700_000, "other", 10, 1)

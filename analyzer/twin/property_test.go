@@ -66,7 +66,7 @@ func idle(tw *Twin) error {
 
 func rebuild(opts Options, all []*decision.Lifecycle) ([]*decision.Decision, *Twin) {
 	var out []*decision.Decision
-	opts.Emit = func(d, _ *decision.Decision) { out = append(out, d) }
+	opts.Emit = func(d, _ *decision.Decision) { out = append(out, d.Clone()) }
 	tw := New(opts)
 	for _, l := range all {
 		tw.Lifecycle(l)

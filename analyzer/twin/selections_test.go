@@ -52,7 +52,7 @@ func TestTwin_Selection(t *testing.T) {
 // The roles of a disaggregated request are joined apart.
 func TestTwin_SelectionRoles(t *testing.T) {
 	var got []*decision.Decision
-	tw := New(Options{Emit: func(d, _ *decision.Decision) { got = append(got, d) }})
+	tw := New(Options{Emit: func(d, _ *decision.Decision) { got = append(got, d.Clone()) }})
 	p, d := selection(5.1, "a", 1, 7), selection(9, "a", 2, 8)
 	p.WorkerType = decision.Prefill
 	tw.Selection(p)

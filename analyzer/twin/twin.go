@@ -39,8 +39,9 @@ type Options struct {
 	// Handoff is how long a prefill worker keeps a request's blocks after the
 	// first token, until the decode worker has them; 0 means [DefaultHandoff].
 	Handoff time.Duration
-	// Emit takes each rebuilt decision, in the order of the choices. recorded is
-	// the same choice as the router's rows have it, or nil; see [Twin.Observe].
+	// Emit takes each rebuilt decision, in the order of the choices. It is valid
+	// until Emit returns. recorded is the same choice as the router's rows have
+	// it, or nil; see [Twin.Observe].
 	Emit func(rebuilt, recorded *decision.Decision)
 }
 
@@ -113,6 +114,7 @@ type Twin struct {
 	// told are the capacities that a log tells, and toldLast the last of them.
 	told     map[decision.Key]int
 	toldLast int
+	d        decision.Decision // the one being rebuilt
 	// spare are finished requests, whose space new ones take.
 	spare []*request
 }

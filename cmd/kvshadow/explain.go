@@ -42,7 +42,7 @@ request has two decisions, prefill and decode.
 			var found []*decision.Decision
 			in, err := readInputs(c, args, opts, func(d *decision.Decision) {
 				if d.RequestID == id {
-					found = append(found, d)
+					found = append(found, d.Clone())
 				}
 			})
 			if err != nil {
