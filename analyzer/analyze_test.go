@@ -1,7 +1,6 @@
 package analyzer
 
 import (
-	"bufio"
 	"bytes"
 	"compress/gzip"
 	"context"
@@ -15,7 +14,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 	"testing"
 
 	"github.com/kvshadow/kvshadow/analyzer/decision"
@@ -24,24 +22,16 @@ import (
 	"github.com/kvshadow/kvshadow/analyzer/router/dynamo"
 	"github.com/kvshadow/kvshadow/analyzer/shadow"
 	"github.com/kvshadow/kvshadow/analyzer/twin"
+	"github.com/kvshadow/kvshadow/internal/testfile"
 )
 
 const capture = "../exporter/demo/disagg-1.5.1.log.jsonl.gz"
 
 // captureLines returns the lines of the capture with their ends.
-var captureLines = sync.OnceValues(func() ([][]byte, error) {
-	f, err := os.Open(capture)
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	z, err := gzip.NewReader(bufio.NewReader(f))
-	if err != nil {
-		return nil, err
-	}
-	all, err := io.ReadAll(z)
-	return bytes.SplitAfter(bytes.TrimSuffix(all, []byte("\n")), []byte("\n")), err
-})
+func captureLines(tb testing.TB) [][]byte {
+	tb.Helper()
+	return bytes.SplitAfter(bytes.TrimSuffix(testfile.Gunzip(tb, capture), []byte("\n")), []byte("\n"))
+}
 
 func policies(names ...string) []dynamo.Policy {
 	var list []dynamo.Policy
@@ -131,10 +121,7 @@ func cuts(t *testing.T, lines [][]byte) []int {
 }
 
 func TestTotals_Parts(t *testing.T) {
-	lines, err := captureLines()
-	if err != nil {
-		t.Fatal(err)
-	}
+	lines := captureLines(t)
 	list := policies("live", "affinity-4", "load-only", "sampled")
 	whole := NewEngine(list)
 	in := read(t, lines, func(d *decision.Decision) { whole.Evaluate(d) })
@@ -187,10 +174,7 @@ func TestTotals_Parts(t *testing.T) {
 // decisions returns those of the capture.
 func decisions(t *testing.T) []*decision.Decision {
 	t.Helper()
-	lines, err := captureLines()
-	if err != nil {
-		t.Fatal(err)
-	}
+	lines := captureLines(t)
 	var all []*decision.Decision
 	read(t, lines, func(d *decision.Decision) { all = append(all, d.Clone()) })
 	return all
@@ -337,13 +321,10 @@ func TestRead_Counts(t *testing.T) {
 }
 
 func TestRead_Cancel(t *testing.T) {
-	lines, err := captureLines()
-	if err != nil {
-		t.Fatal(err)
-	}
+	lines := captureLines(t)
 	ctx, cancel := context.WithCancel(context.Background())
 	n := 0
-	_, err = Read(ctx, open(t, lines), twin.Options{}, func(*decision.Decision) {
+	_, err := Read(ctx, open(t, lines), twin.Options{}, func(*decision.Decision) {
 		if n++; n == 20 {
 			cancel()
 		}

@@ -1,35 +1,18 @@
 package analyzer
 
 import (
-	"bytes"
-	"io"
-	"os"
 	"testing"
-
-	"github.com/klauspost/compress/gzip"
 
 	"github.com/kvshadow/kvshadow/analyzer/decision"
 	"github.com/kvshadow/kvshadow/analyzer/report"
 	"github.com/kvshadow/kvshadow/analyzer/twin"
+	"github.com/kvshadow/kvshadow/internal/testfile"
 )
 
 // lines reads one of the captures of the command's tests.
 func lines(t *testing.T, name string) [][]byte {
 	t.Helper()
-	f, err := os.Open("../cmd/kvshadow/testdata/" + name + ".jsonl.gz")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer f.Close()
-	z, err := gzip.NewReader(f)
-	if err != nil {
-		t.Fatal(err)
-	}
-	text, err := io.ReadAll(z)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return bytes.Split(bytes.TrimSpace(text), []byte("\n"))
+	return testfile.Lines(t, "../cmd/kvshadow/testdata/"+name+".jsonl.gz")
 }
 
 // feed hands each input to a decoder of its own and returns how many decisions

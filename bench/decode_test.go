@@ -2,19 +2,17 @@ package bench
 
 import (
 	"bytes"
-	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
 
-	"github.com/klauspost/compress/gzip"
-
 	"github.com/kvshadow/kvshadow/analyzer"
 	"github.com/kvshadow/kvshadow/analyzer/decision"
 	"github.com/kvshadow/kvshadow/analyzer/input"
 	"github.com/kvshadow/kvshadow/analyzer/twin"
+	"github.com/kvshadow/kvshadow/internal/testfile"
 )
 
 // logs returns the decompressed logs to decode, by name: the embedded capture,
@@ -30,20 +28,7 @@ func logs(b *testing.B) map[string][]byte {
 	}
 	out := map[string][]byte{}
 	for _, name := range files {
-		f, err := os.Open(name)
-		if err != nil {
-			b.Fatal(err)
-		}
-		z, err := gzip.NewReader(f)
-		if err != nil {
-			b.Fatal(err)
-		}
-		text, err := io.ReadAll(z)
-		if err != nil {
-			b.Fatal(err)
-		}
-		f.Close()
-		out[strings.TrimSuffix(filepath.Base(name), ".log.jsonl.gz")] = text
+		out[strings.TrimSuffix(filepath.Base(name), ".log.jsonl.gz")] = testfile.Gunzip(b, name)
 	}
 	return out
 }

@@ -3,7 +3,6 @@
 package bench
 
 import (
-	"bufio"
 	"encoding/json"
 	"fmt"
 	"math/rand/v2"
@@ -13,10 +12,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/klauspost/compress/gzip"
-
 	"github.com/kvshadow/kvshadow/analyzer/decision"
 	"github.com/kvshadow/kvshadow/analyzer/twin"
+	"github.com/kvshadow/kvshadow/internal/testfile"
 )
 
 // arrival is a request without its placement.
@@ -36,27 +34,13 @@ func mooncake(b *testing.B) []arrival {
 	if dir == "" {
 		return conversations(12_031)
 	}
-	f, err := os.Open(filepath.Join(dir, "traces", "mooncake-conversation.jsonl.gz"))
-	if err != nil {
-		b.Fatal(err)
-	}
-	defer f.Close()
-	z, err := gzip.NewReader(f)
-	if err != nil {
-		b.Fatal(err)
-	}
 	var out []arrival
-	lines := bufio.NewScanner(z)
-	lines.Buffer(nil, 1<<20)
-	for lines.Scan() {
+	for _, line := range testfile.Lines(b, filepath.Join(dir, "traces", "mooncake-conversation.jsonl.gz")) {
 		var a arrival
-		if err := json.Unmarshal(lines.Bytes(), &a); err != nil {
+		if err := json.Unmarshal(line, &a); err != nil {
 			b.Fatal(err)
 		}
 		out = append(out, a)
-	}
-	if err := lines.Err(); err != nil {
-		b.Fatal(err)
 	}
 	return out
 }

@@ -1,16 +1,13 @@
 package fleet
 
 import (
-	"bufio"
-	"compress/gzip"
 	"encoding/json"
 	"fmt"
-	"io"
 	"math/rand/v2"
-	"os"
 	"testing"
 
 	"github.com/kvshadow/kvshadow/analyzer/router/dynamo"
+	"github.com/kvshadow/kvshadow/internal/testfile"
 )
 
 // seedTrace is the published workload's fourth seed.
@@ -19,25 +16,8 @@ const seedTrace = "../../testdata/simulation/seed-4.trace.jsonl.gz"
 // eachLine calls f with every line of a gzipped file.
 func eachLine(t testing.TB, path string, f func(line []byte) error) {
 	t.Helper()
-	file, err := os.Open(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer file.Close()
-	z, err := gzip.NewReader(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	lines := bufio.NewReader(z)
-	for {
-		line, err := lines.ReadBytes('\n')
-		if err == io.EOF {
-			return
-		}
-		if err == nil {
-			err = f(line)
-		}
-		if err != nil {
+	for _, line := range testfile.Lines(t, path) {
+		if err := f(line); err != nil {
 			t.Fatalf("%s: %v", path, err)
 		}
 	}

@@ -15,7 +15,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/klauspost/compress/gzip"
+	"github.com/kvshadow/kvshadow/internal/testfile"
 )
 
 // deadline bounds each wait for the real binary; nothing takes that long.
@@ -143,20 +143,7 @@ func (s *server) stop() {
 // captureLines is the log of the embedded capture.
 func captureLines(t *testing.T) []string {
 	t.Helper()
-	f, err := os.Open("../../exporter/demo/disagg-1.5.1.log.jsonl.gz")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer f.Close()
-	z, err := gzip.NewReader(f)
-	if err != nil {
-		t.Fatal(err)
-	}
-	b, err := io.ReadAll(z)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return strings.SplitAfter(string(b), "\n")
+	return strings.SplitAfter(string(testfile.Gunzip(t, "../../exporter/demo/disagg-1.5.1.log.jsonl.gz")), "\n")
 }
 
 func appendFile(t *testing.T, name string, lines []string) {

@@ -2,44 +2,23 @@ package dynamo
 
 import (
 	"bytes"
-	"compress/gzip"
 	"encoding/json"
-	"io"
 	"maps"
 	"math"
-	"os"
 	"regexp"
 	"strconv"
 	"strings"
 	"testing"
 
 	"github.com/kvshadow/kvshadow/analyzer/decision"
+	"github.com/kvshadow/kvshadow/internal/testfile"
 )
 
 // readCapture returns the lines of a capture of a real router; see
 // testdata/captures/README.md.
 func readCapture(tb testing.TB, name string) [][]byte {
 	tb.Helper()
-	return readLines(tb, "testdata/captures/"+name+".gz")
-}
-
-// readLines returns the lines of a compressed file.
-func readLines(tb testing.TB, path string) [][]byte {
-	tb.Helper()
-	f, err := os.Open(path)
-	if err != nil {
-		tb.Fatal(err)
-	}
-	defer f.Close()
-	z, err := gzip.NewReader(f)
-	if err != nil {
-		tb.Fatal(err)
-	}
-	data, err := io.ReadAll(z)
-	if err != nil {
-		tb.Fatal(err)
-	}
-	return bytes.Split(bytes.TrimSuffix(data, []byte("\n")), []byte("\n"))
+	return testfile.Lines(tb, "testdata/captures/"+name+".gz")
 }
 
 // decodeLines decodes the lines of one stream.

@@ -8,12 +8,13 @@ import (
 	"time"
 
 	"github.com/kvshadow/kvshadow/analyzer/decision"
+	"github.com/kvshadow/kvshadow/internal/testfile"
 )
 
 // readTrace returns the lines of a trace; see testdata/traces/README.md.
 func readTrace(tb testing.TB, name string) [][]byte {
 	tb.Helper()
-	return readLines(tb, "testdata/traces/"+name+".jsonl.gz")
+	return testfile.Lines(tb, "testdata/traces/"+name+".jsonl.gz")
 }
 
 func TestTraceCaptures_Success(t *testing.T) {
