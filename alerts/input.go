@@ -17,22 +17,25 @@ const inputWindow = "15m"
 // undecodableShare records the share of what should have been a decision and
 // couldn't be used. Ignored lines are no part of it: most of a log is noise.
 func undecodableShare() recording {
-	lost := rate(catalog.SourceUndecodable, inputWindow).without("sum", catalog.LabelReason)
+	lost := anyReason(rate(catalog.SourceUndecodable, inputWindow))
 	decoded := rate(catalog.SourceDecisions, inputWindow)
 	return recording{"kvshadow:source_undecodable:share" + inputWindow, ratio(lost, compose("(%s + %s)", lost, decoded))}
-}
-
-// lostLifecycles is what decisions could not be rebuilt from, a second.
-func lostLifecycles(ms ...promql.Matcher) expr {
-	return rate(catalog.LifecyclesLost, inputWindow, ms...).without("sum", catalog.LabelReason)
 }
 
 // notRebuiltShare records the share of requests that no decision could be
 // rebuilt of. A selection whose request no trace told of is one more request.
 func notRebuiltShare() recording {
-	untold := lostLifecycles(promql.Is(catalog.LabelReason, catalog.ReasonWinnerWithoutRows))
-	return recording{"kvshadow:requests_not_rebuilt:share" + inputWindow,
-		ratio(lostLifecycles(), compose("(%s + %s)", rate(catalog.Lifecycles, inputWindow), untold))}
+	lost := anyReason(rate(catalog.LifecyclesLost, inputWindow))
+	untold := anyReason(rate(catalog.LifecyclesLost, inputWindow, promql.Is(catalog.LabelReason, catalog.ReasonWinnerWithoutRows)))
+	return recording{"kvshadow:requests_not_rebuilt:share" + inputWindow, ratio(lost, compose("(%s + %s)", rate(catalog.Lifecycles, inputWindow), untold))}
+}
+
+func anyReason(e expr) expr { return e.without("sum", catalog.LabelReason) }
+
+// losing says that the share of what is lost is too high, and that it is no
+// matter of a few.
+func losing(share recording, maxShare float64, lost catalog.Metric, least float64) expr {
+	return compose("%s > %s\nand\n%s >= %s", share.series(), maxShare, anyReason(increase(lost, inputWindow)), least)
 }
 
 func inputRecordings() []recording {
@@ -81,9 +84,7 @@ func recordsUndecodable(t Thresholds) alert {
 	x := t.RecordsUndecodable
 	return alert{
 		RecordsUndecodable, x.Common,
-		compose("%s > %s\nand\n%s >= %s",
-			undecodableShare().series(), x.MaxShare,
-			increase(catalog.SourceUndecodable, inputWindow).without("sum", catalog.LabelReason), x.MinUndecodable),
+		losing(undecodableShare(), x.MaxShare, catalog.SourceUndecodable, x.MinUndecodable),
 		"kvshadow can't use part of its input.",
 		"{{ $value | humanizePercentage }} of what should have been decisions in source {{ $labels.source }} of {{ $labels.instance }} could not be used in 15m. The usual cause is a new release of the router.",
 	}
@@ -93,9 +94,7 @@ func notRebuilt(t Thresholds) alert {
 	x := t.NotRebuilt
 	return alert{
 		NotRebuilt, x.Common,
-		compose("%s > %s\nand\n%s >= %s",
-			notRebuiltShare().series(), x.MaxShare,
-			increase(catalog.LifecyclesLost, inputWindow).without("sum", catalog.LabelReason), x.MinLost),
+		losing(notRebuiltShare(), x.MaxShare, catalog.LifecyclesLost, x.MinLost),
 		"kvshadow can't rebuild part of the decisions.",
 		"{{ $value | humanizePercentage }} of the requests that {{ $labels.instance }} heard of in 15m gave no decision. They are missing in every sum, and their load in the decisions of others.",
 	}
